@@ -1,0 +1,110 @@
+/* The fabric: a directed graph of vertices and links, and routes over it.
+ *
+ * A link carries its achievable payload bandwidth per direction (line rate x protocol efficiency of the catalogue) and a
+ * latency. Topologies register in one table (pw_topology_table); each builds switches and links between the network
+ * ports of nodes and answers routes structurally, so that 100,000 ports need no tables.
+ */
+#ifndef PW_MODELS_FABRIC_H
+#define PW_MODELS_FABRIC_H
+
+#include "models/catalogue/catalogue.h"
+#include "sim/memory.h"
+
+typedef uint32_t pw_vertex; /* 0, 1, ...; PW_NONE: none */
+typedef uint32_t pw_link;
+#define PW_NONE UINT32_MAX
+
+typedef enum pw_vertex_kind {
+    PW_VERTEX_GPU,
+    PW_VERTEX_CPU,
+    PW_VERTEX_PCIE_SWITCH,
+    PW_VERTEX_NVSWITCH,
+    PW_VERTEX_NIC,
+    PW_VERTEX_LEAF,
+    PW_VERTEX_SPINE,
+    PW_VERTEX_CORE,
+    PW_VERTEX_KIND_COUNT
+} pw_vertex_kind;
+extern const char *const pw_vertex_kind_names[];
+
+typedef enum pw_link_kind {
+    PW_LINK_NVLINK,  /* GPU to NVSwitch or GPU */
+    PW_LINK_PCIE,
+    PW_LINK_SOCKET,  /* between CPUs */
+    PW_LINK_NETWORK, /* NIC to leaf */
+    PW_LINK_TRUNK,   /* switch to switch */
+    PW_LINK_KIND_COUNT
+} pw_link_kind;
+extern const char *const pw_link_kind_names[];
+
+typedef struct pw_link_info {
+    pw_vertex from, to;
+    pw_link_kind kind;
+    double bandwidth_Bps; /* payload, one direction; parallel cables between two vertices are one link of their sum */
+    double latency_s;
+} pw_link_info;
+
+typedef struct pw_fabric pw_fabric;
+
+pw_status pw_fabric_create(const pw_allocator *allocator, pw_fabric **fabric, pw_error *error);
+void pw_fabric_destroy(pw_fabric *fabric);
+/* PW_NONE when memory is out. */
+pw_vertex pw_fabric_add_vertex(pw_fabric *fabric, pw_vertex_kind kind);
+/* One direction; pw_fabric_add_cable adds both and returns the forward link (the reverse one is the next number). */
+pw_link pw_fabric_add_link(pw_fabric *fabric, pw_vertex from, pw_vertex to, pw_link_kind kind, double bandwidth_Bps,
+                           double latency_s);
+pw_link pw_fabric_add_cable(pw_fabric *fabric, pw_vertex a, pw_vertex b, pw_link_kind kind, double bandwidth_Bps,
+                            double latency_s);
+uint32_t pw_fabric_vertices(const pw_fabric *fabric);
+uint32_t pw_fabric_links(const pw_fabric *fabric);
+pw_vertex_kind pw_fabric_vertex_kind(const pw_fabric *fabric, pw_vertex vertex);
+const pw_link_info *pw_fabric_link(const pw_fabric *fabric, pw_link link);
+
+/* A route: links in order from source to destination. */
+#define PW_ROUTE_MAX 24
+typedef struct pw_path {
+    uint32_t count;
+    pw_link links[PW_ROUTE_MAX];
+} pw_path;
+double pw_path_latency_s(const pw_fabric *fabric, const pw_path *path);
+double pw_path_bandwidth_Bps(const pw_fabric *fabric, const pw_path *path); /* smallest on the path; infinity if empty */
+
+/* --- Topologies between network ports ------------------------------------------------------------------------- */
+
+typedef struct pw_network_desc {
+    int topology;            /* index into pw_topology_table */
+    double oversubscription; /* >= 1: leaf downlinks over uplinks */
+    int64_t radix;           /* ports of a switch; 0: as the data sheet's 64 of the link rate */
+    double port_Bps;         /* line rate of a NIC port; NaN: the node's NIC */
+    double efficiency;       /* payload over line rate; NaN: from the catalogue */
+    double hop_latency_s;    /* per switch hop */
+    double cable_latency_s;
+} pw_network_desc;
+extern const pw_kind pw_network_kind; /* "network" in the registry */
+
+typedef struct pw_network pw_network;
+typedef struct pw_topology {
+    const char *name, *text; /* "fat_tree": ... */
+    /* Builds switches and links for nodes x rails ports (ports[node * rails + rail] are NIC vertices). */
+    pw_status (*build)(pw_network *network, pw_error *error);
+    /* Appends the links from port a to port b (different ports); hash picks among equal paths (static ECMP). */
+    void (*route)(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
+} pw_topology;
+extern const pw_topology pw_topology_table[]; /* ends with a NULL name: single_switch, fat_tree, rail_optimized */
+extern const char *const pw_topology_names[]; /* the names, NULL-terminated, for the registry */
+
+/* ports: NIC vertices already in the fabric. The fabric must outlive the network. */
+pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, const pw_network_desc *desc,
+                            const pw_vertex *ports, uint32_t nodes, uint32_t rails, pw_network **network,
+                            pw_error *error);
+void pw_network_destroy(pw_network *network);
+pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
+/* Facts for `describe`: counts of switches per tier, bisection bandwidth (bytes/s, one direction), largest hop count. */
+typedef struct pw_network_facts {
+    uint32_t leaves, spines, cores, tiers;
+    double bisection_Bps;
+    uint32_t cables;
+} pw_network_facts;
+pw_network_facts pw_network_get_facts(const pw_network *network);
+
+#endif

@@ -1,0 +1,62 @@
+/* A cluster: nodes with their real wiring, joined by a network.
+ *
+ * A node type (a row of servers, with its wiring in nodes.csv) says which GPU, how many, how GPUs are joined (NVSwitch
+ * planes or point to point), which PCIe switch each GPU and NIC hangs under, NIC rate, CPUs. The builder makes fabric
+ * vertices and links from it. GPU g of node n is GPU number n * gpus_per_node + g.
+ */
+#ifndef PW_MODELS_CLUSTER_H
+#define PW_MODELS_CLUSTER_H
+
+#include "models/catalogue/catalogue.h"
+#include "models/fabric/fabric.h"
+
+/* What a user may say of a node. Fields left out come from the catalogue row `server`. */
+typedef struct pw_node_desc {
+    const char *server;    /* catalogue name: "DGX H100"; NULL only when gpu and gpus are given */
+    const char *gpu;       /* catalogue name; NULL: the server's */
+    int64_t gpus;          /* per node; 0: the server's */
+    int64_t nics;          /* network ports for GPUs; 0: the server's */
+    double nic_Bps;        /* line rate per port, one direction; NaN: the server's */
+    double nvlink_Bps;     /* per GPU, one direction; NaN: the GPU's */
+    const char *host;      /* "x86" or "grace"; NULL: the server's */
+    bool gpudirect;        /* GPUDirect RDMA: NIC reads GPU memory below the same PCIe switch */
+} pw_node_desc;
+extern const pw_kind pw_node_kind;
+
+typedef struct pw_cluster_desc {
+    const char *name;
+    pw_node_desc node;
+    int64_t nodes;
+    pw_network_desc network;
+} pw_cluster_desc;
+extern const pw_kind pw_cluster_kind;
+
+typedef struct pw_cluster pw_cluster;
+/* Builds the fabric. Absurd sizes (more than 2^20 GPUs) are refused. The caller destroys it; the catalogue must
+ * outlive it. */
+pw_status pw_cluster_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
+                            pw_cluster **cluster, pw_error *error);
+void pw_cluster_destroy(pw_cluster *cluster);
+
+const pw_fabric *pw_cluster_fabric(const pw_cluster *cluster);
+const pw_network *pw_cluster_network(const pw_cluster *cluster); /* NULL for one node */
+const pw_device *pw_cluster_device(const pw_cluster *cluster);   /* every node has the same type in this version */
+const char *pw_cluster_host(const pw_cluster *cluster);
+uint32_t pw_cluster_gpus(const pw_cluster *cluster);
+uint32_t pw_cluster_gpus_per_node(const pw_cluster *cluster);
+uint32_t pw_cluster_nodes(const pw_cluster *cluster);
+uint32_t pw_cluster_node_of(const pw_cluster *cluster, uint32_t gpu);
+pw_vertex pw_cluster_gpu_vertex(const pw_cluster *cluster, uint32_t gpu);
+uint32_t pw_cluster_nics_per_node(const pw_cluster *cluster);
+double pw_cluster_nic_Bps(const pw_cluster *cluster);        /* payload per port */
+double pw_cluster_scaleup_Bps(const pw_cluster *cluster);    /* per GPU, one direction; 0: no NVLink */
+bool pw_cluster_has_multicast(const pw_cluster *cluster);    /* NVSwitch with in-network reduction (NVLS) */
+uint32_t pw_cluster_scaleup_domain(const pw_cluster *cluster); /* GPUs that share NVLink (8; 72 for NVL72) */
+
+/* The path GPU to GPU: NVLink inside a domain, else through the NIC near the source (and the one near the destination,
+ * rail-aligned where the topology is), else PCIe/host. The same GPU gives an empty path. */
+pw_status pw_cluster_route(const pw_cluster *cluster, uint32_t from, uint32_t to, uint64_t hash, pw_path *path);
+/* GPU to and from host memory of its socket. */
+pw_status pw_cluster_host_route(const pw_cluster *cluster, uint32_t gpu, bool to_host, pw_path *path);
+
+#endif
