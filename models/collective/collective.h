@@ -1,0 +1,104 @@
+/* Collectives: algorithms as step graphs, and what they cost on a cluster.
+ *
+ * One step graph per algorithm is used by every mode. Fluid mode: a latency phase alpha(S) that holds SMs but no links,
+ * then a fluid phase of S bytes with rate cap S / (T_cal(S) - alpha(S)) and link loads summed from the step graph. Alone
+ * on an idle fabric the time is T_cal(S) to a tick; under contention max-min sharing decides. Message mode: every step
+ * is a transfer of its own. The cap never exceeds the cut bound of the group's links.
+ *
+ * T_cal comes from parameters per GPU generation and library version in the catalogue (collective-parameters.csv). Where
+ * a generation has none, the uncalibrated form holds: rounds x (hop latency) + loads over link bandwidth.
+ *
+ * Size S by the nccl-tests convention: all_reduce, broadcast: bytes per rank; all_gather, reduce_scatter: bytes in total
+ * (n x per rank); all_to_all: bytes per rank in total.
+ */
+#ifndef PW_MODELS_COLLECTIVE_H
+#define PW_MODELS_COLLECTIVE_H
+
+#include "models/node/cluster.h"
+
+#define PW_COLLECTIVE_MAP(X)            \
+    X(ALL_REDUCE, "all_reduce")         \
+    X(ALL_GATHER, "all_gather")         \
+    X(REDUCE_SCATTER, "reduce_scatter") \
+    X(ALL_TO_ALL, "all_to_all")         \
+    X(BROADCAST, "broadcast")
+typedef enum pw_collective_kind {
+#define PW_COLLECTIVE_ENUM(NAME, name) PW_COLLECTIVE_##NAME,
+    PW_COLLECTIVE_MAP(PW_COLLECTIVE_ENUM)
+#undef PW_COLLECTIVE_ENUM
+    PW_COLLECTIVE_KIND_COUNT
+} pw_collective_kind;
+extern const char *const pw_collective_names[]; /* NULL-terminated */
+
+/* One step of an algorithm: member `from` sends fraction x S bytes to member `to` in round `round`; a message may start
+ * when its sender holds what it sends: every message of the sender's and receiver's earlier rounds that the algorithm
+ * names is done (within one round messages are independent). Positions are indices into the group's member list. */
+typedef struct pw_collective_step {
+    uint32_t round, from, to;
+    double fraction;
+} pw_collective_step;
+typedef void pw_collective_step_fn(void *object, const pw_collective_step *step);
+
+/* What an algorithm sees of a group: members in ring order and how they sit in nodes (or scale-up domains). */
+typedef struct pw_group_shape {
+    uint32_t members;
+    uint32_t domains;      /* scale-up domains the group touches */
+    uint32_t per_domain;   /* members per domain (largest) */
+    bool even;             /* every domain holds per_domain members */
+    double scaleup_Bps;    /* per GPU, one direction; 0: none */
+    double network_Bps;    /* per member and direction towards other domains: NICs a domain's members can use / members */
+    double latency_s;      /* of the longest neighbour hop */
+} pw_group_shape;
+
+typedef struct pw_algorithm {
+    const char *name, *text; /* "ring": ... */
+    bool (*applies)(pw_collective_kind kind, const pw_group_shape *shape, bool multicast);
+    uint32_t (*rounds)(pw_collective_kind kind, const pw_group_shape *shape); /* rounds one after another */
+    /* Every message, in order of round. Bytes of all messages together are the algorithm's volume. */
+    void (*steps)(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object);
+    /* The same messages summed per ordered pair (round = 0), without an n^2 walk where the algorithm has none. */
+    void (*edges)(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object);
+} pw_algorithm;
+extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct */
+extern const char *const pw_algorithm_names[];  /* "auto", then the table's, NULL-terminated */
+#define PW_ALGORITHM_AUTO (-1)
+
+typedef struct pw_collectives pw_collectives;
+/* Parameters for a cluster's GPU generation and network. The cluster and catalogue must outlive it. calibrated false:
+ * the uncalibrated form everywhere (for closed-form tests and for hardware without measurements). */
+pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
+                                bool calibrated, pw_collectives **collectives, pw_error *error);
+void pw_collectives_destroy(pw_collectives *collectives);
+/* Where the parameters come from; names a fallback. */
+const char *pw_collectives_provenance(const pw_collectives *collectives);
+
+/* Shape of a group of GPUs (cluster numbering, in ring order). */
+pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t *gpus, uint32_t count,
+                              pw_group_shape *shape, pw_error *error);
+
+typedef struct pw_collective_cost {
+    int algorithm;    /* index into pw_algorithm_table */
+    double alpha_s;   /* latency phase */
+    double total_s;   /* T_cal(S): alone on an idle fabric */
+    double cap_Bps;   /* of S: S / (total - alpha); infinite for S = 0 or one member */
+    double sms;       /* SMs that its kernel holds while it runs */
+    double floor_s;   /* cut bound of the group's links: total_s is never below */
+} pw_collective_cost;
+
+/* algorithm PW_ALGORITHM_AUTO: the fastest that applies. One member costs nothing. */
+pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
+                                const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error);
+
+/* Adds up the load on every link, in bytes over the link per byte of S, for one group. */
+typedef void pw_link_load_fn(void *object, pw_link link, double bytes_per_byte);
+pw_status pw_collective_loads(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
+                              const uint32_t *gpus, const pw_group_shape *shape, pw_link_load_fn *add, void *object,
+                              pw_error *error);
+
+/* One message GPU to GPU (send/recv): latency phase and cap, as for collectives. */
+pw_status pw_message_cost_of(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes,
+                             pw_collective_cost *cost, pw_error *error);
+pw_status pw_message_loads(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link_load_fn *add,
+                           void *object, pw_error *error);
+
+#endif

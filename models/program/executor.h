@@ -1,0 +1,65 @@
+/* The executor: runs a job's programs on a cluster inside a simulation.
+ *
+ * Folding is partition refinement: ranks that issue the same program, sit alike and meet alike partners form a class that
+ * is simulated once, with a multiplicity; groups and links fold with them (a link class is a set of links with equal
+ * bandwidth and equal load from every class). The folded answer equals the unfolded one. A message-mode run, a source, or
+ * fold = false simulates every rank.
+ *
+ * A drained event queue with waiting operations is PW_DEADLOCK; the message says who waits for whom.
+ */
+#ifndef PW_MODELS_EXECUTOR_H
+#define PW_MODELS_EXECUTOR_H
+
+#include "models/program/program.h"
+#include "sim/event.h"
+#include "sim/fluid.h"
+#include "sim/record.h"
+
+typedef struct pw_executor_config {
+    pw_sim *sim;
+    pw_fluid *fluid;
+    pw_recorder *recorder; /* NULL: nothing is reported */
+    const pw_cluster *cluster;
+    const pw_collectives *collectives;
+    const pw_gpu *gpu;
+    double clock_ratio;    /* of every GPU; 1: reference clock */
+    bool fold;
+    bool messages;         /* collectives message by message instead of fluid */
+} pw_executor_config;
+
+typedef struct pw_executor pw_executor;
+/* Prepares classes, plans and capacities; schedules the start at now. The job must outlive the executor. */
+pw_status pw_executor_create(const pw_executor_config *config, const pw_job *job, pw_executor **executor,
+                             pw_error *error);
+void pw_executor_destroy(pw_executor *executor);
+
+/* After pw_sim_run returned PW_OK: PW_OK when every rank finished, else PW_DEADLOCK with the waiting cycle. */
+pw_status pw_executor_finish(pw_executor *executor, pw_error *error);
+
+/* Changes the clock of every GPU (ratio to the reference clock) from now on: running kernels are rescaled. */
+pw_status pw_executor_set_clock(pw_executor *executor, double clock_ratio);
+
+typedef struct pw_rank_class {
+    uint32_t program, multiplicity, representative; /* a rank */
+    pw_time end;               /* when its last operation finished */
+    double compute_s;          /* its compute streams were busy (union over streams not taken: sum of segments) */
+    double communication_s;    /* its communication streams were busy */
+    double launch_wait_s;      /* compute time lost to the host's launches */
+} pw_rank_class;
+uint32_t pw_executor_class_count(const pw_executor *executor);
+const pw_rank_class *pw_executor_class(const pw_executor *executor, uint32_t index);
+uint32_t pw_executor_class_of_rank(const pw_executor *executor, uint32_t rank);
+
+/* Totals over all ranks, for conservation tests: flops done, bytes sent over links of a kind. */
+typedef struct pw_executor_totals {
+    double flops;             /* over all ranks */
+    double link_bytes[PW_LINK_KIND_COUNT];
+    double collective_bytes;  /* sum over collectives of S x members */
+    uint64_t operations;      /* simulated operations (folded) */
+    uint32_t classes, link_classes;
+} pw_executor_totals;
+pw_executor_totals pw_executor_get_totals(const pw_executor *executor);
+/* Bytes over one link of the cluster's fabric until now. */
+double pw_executor_link_bytes(const pw_executor *executor, pw_link link);
+
+#endif
