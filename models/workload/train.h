@@ -1,0 +1,120 @@
+/* Training of dense decoder transformers: description, memory account, lowering to a program, and one call that runs it.
+ *
+ * A training job is a model, a batch and a way to split it: tensor parallel (with sequence parallel), pipeline parallel
+ * (1F1B, interleaved), data parallel (bucketed overlap, ZeRO-1). Lowering gives one program per pipeline stage in the
+ * order of operations that the named software stack issues; time, bubbles and exposed communication come out of its
+ * execution. Layout of ranks: tensor fastest, then context, then data, then pipeline.
+ *
+ * Model FLOPs (for MFU): per token 6 N + 6 L s h causal attention ("model, causal") or 6 N + 12 L s h ("model, full");
+ * N counts the weights that multiply, with the output layer, without the input embedding. Results name the convention.
+ */
+#ifndef PW_MODELS_TRAIN_H
+#define PW_MODELS_TRAIN_H
+
+#include "models/node/cluster.h"
+#include "models/program/blame.h"
+#include "models/program/executor.h"
+
+typedef struct pw_model_desc {
+    const char *name;
+    int64_t layers, hidden, heads;
+    int64_t kv_heads;  /* 0: heads */
+    int64_t head_dim;  /* 0: hidden / heads */
+    int64_t ffn;       /* inner width of the MLP; 0: 4 x hidden */
+    bool gated;        /* three matrices (SwiGLU) instead of two */
+    int64_t vocabulary;
+    bool tied;         /* output layer shares the embedding's weights */
+    bool learned_positions; /* an embedding per position instead of rotary */
+} pw_model_desc;
+extern const pw_kind pw_model_kind;
+/* Presets by name ("gpt3-175b", "llama3-405b", ...): rows of the catalogue's models table. */
+pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_model_desc *model, pw_arena *arena,
+                          pw_error *error);
+double pw_model_parameters(const pw_model_desc *model); /* all weights */
+/* Model FLOPs of one token, forward + backward, without recompute. */
+double pw_model_flops_per_token(const pw_model_desc *model, int64_t sequence, bool causal_convention);
+
+typedef enum pw_recompute { PW_RECOMPUTE_NONE, PW_RECOMPUTE_SELECTIVE, PW_RECOMPUTE_FULL } pw_recompute;
+typedef enum pw_sharding { PW_SHARDING_NONE, PW_SHARDING_ZERO1 } pw_sharding;
+typedef enum pw_schedule { PW_SCHEDULE_1F1B, PW_SCHEDULE_GPIPE } pw_schedule; /* interleaved: virtual_stages > 1 */
+
+typedef struct pw_train_desc {
+    const char *name;
+    pw_model_desc *model;
+    int64_t sequence, global_batch, micro_batch; /* tokens; sequences; sequences */
+    int64_t tensor_parallel, pipeline_parallel, context_parallel;
+    int64_t data_parallel;   /* 0: what is left of the cluster */
+    int64_t virtual_stages;  /* model chunks per pipeline stage */
+    int precision;           /* pw_precision: fp16, bf16, fp8 */
+    int recompute, sharding, schedule;
+    const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
+    /* What the stack decides unless said here: -1 as the stack, else 0 / 1. */
+    int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;
+    double bucket_bytes;     /* gradient bucket; NaN: the stack's */
+} pw_train_desc;
+extern const pw_kind pw_train_kind;
+
+/* --- Memory ----------------------------------------------------------------------------------------------------- */
+
+typedef struct pw_memory_account {
+    double weights, gradients, optimizer; /* bytes per GPU of the stage */
+    double activations;  /* of all micro-batches in flight */
+    double logits;       /* output layer and loss, at the peak */
+    double buffers;      /* communication buffers and gradient buckets */
+    double reserve;      /* context, libraries, fragmentation */
+    double total, capacity;
+} pw_memory_account;
+/* Closed account per stage (0 .. pipeline_parallel - 1). */
+pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device, const pw_train_desc *desc,
+                          int64_t stage, pw_memory_account *account, pw_error *error);
+/* Nearest plan that fits, in words ("recompute = \"selective\" (71.2 of 80.0 GB)"); empty when none was found. */
+pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus,
+                               const pw_train_desc *desc, pw_arena *arena, const char **text, pw_error *error);
+
+/* --- Running ------------------------------------------------------------------------------------------------------ */
+
+/* Checks desc against the cluster and lowers it. All arrays of the job live in arena. file/line: where the user wrote
+ * the job, for messages. */
+pw_status pw_train_lower(const pw_catalogue *catalogue, const pw_cluster *cluster, const pw_train_desc *desc,
+                         pw_arena *arena, const char *file, int line, pw_job **job, pw_error *error);
+
+typedef struct pw_train_options {
+    uint64_t seed;
+    bool ignore_memory;    /* run a plan that does not fit (validation of published runs) */
+    bool unfolded;         /* simulate every rank */
+    const volatile int *interrupt;
+    const pw_sink *sinks;  /* more sinks, e.g. a trace writer */
+    uint32_t sink_count;
+} pw_train_options;
+
+typedef struct pw_stage_result {
+    uint32_t stage, layers, ranks;
+    double compute_s, communication_s, idle_s, launch_wait_s; /* of the step */
+    pw_memory_account memory;
+} pw_stage_result;
+
+typedef struct pw_train_result {
+    double step_s, tokens_per_s, tokens_per_s_per_gpu, flops_per_gpu; /* flops: model, causal */
+    double mfu, mfu_full;   /* causal and full-attention conventions, of the dense peak of the precision named below */
+    const char *mfu_convention; /* "model FLOPs, causal attention, dense bf16 peak 989.4 TFLOP/s" */
+    double parameters;
+    int64_t gpus, data_parallel, micro_batches;
+    const pw_blame_part *parts; /* along the critical path */
+    uint32_t part_count;
+    const char *home_program;
+    const pw_stage_result *stages;
+    uint32_t stage_count;
+    const char *const *notes;   /* provenance and fallbacks, one sentence each */
+    uint32_t note_count;
+    pw_executor_totals totals;
+    double simulated_events;
+    uint64_t hash;              /* of all spans: equal runs have equal hashes */
+} pw_train_result;
+
+/* The whole run: cluster, memory check (PW_DOES_NOT_FIT with the account and the nearest plan), lowering, execution,
+ * blame. Results live in arena. */
+pw_status pw_train_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
+                       const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
+                       pw_arena *arena, pw_train_result *result, pw_error *error);
+
+#endif
