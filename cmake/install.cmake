@@ -1,1 +1,47 @@
-# Installation is defined here.
+# Installation: the program, the libraries with their headers, the data, a CMake package and a pkg-config file.
+
+set(libraries sim catalogue gpu fabric node collective program workload)
+list(TRANSFORM libraries PREPEND pw_)
+set(real_libraries "")
+foreach(library IN LISTS libraries)
+  get_target_property(type ${library} TYPE)
+  install(TARGETS ${library} EXPORT podwright ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(NOT type STREQUAL INTERFACE_LIBRARY)
+    list(APPEND real_libraries ${library})
+  endif()
+endforeach()
+add_library(pw_podwright INTERFACE)
+set_target_properties(pw_podwright PROPERTIES EXPORT_NAME podwright)
+target_link_libraries(pw_podwright INTERFACE ${libraries})
+install(TARGETS pw_podwright EXPORT podwright)
+install(EXPORT podwright NAMESPACE podwright:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/podwright FILE podwrightTargets.cmake)
+
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/podwrightConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+file(WRITE ${PROJECT_BINARY_DIR}/podwrightConfig.cmake
+"include(CMakeFindDependencyMacro)
+find_dependency(ZLIB)
+find_dependency(GSL)
+include(\${CMAKE_CURRENT_LIST_DIR}/podwrightTargets.cmake)
+")
+install(FILES ${PROJECT_BINARY_DIR}/podwrightConfig.cmake ${PROJECT_BINARY_DIR}/podwrightConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/podwright)
+
+set(archives ${real_libraries})
+list(REVERSE archives)
+list(TRANSFORM archives PREPEND "-l")
+list(JOIN archives " " PODWRIGHT_ARCHIVES)
+file(RELATIVE_PATH PODWRIGHT_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/podwright.pc.in ${PROJECT_BINARY_DIR}/podwright.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/podwright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+foreach(program podwright podwright-fit)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+endforeach()
+install(DIRECTORY sim models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/podwright FILES_MATCHING PATTERN "*.h"
+        PATTERN "data" EXCLUDE)
+install(DIRECTORY models/catalogue/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/data)
+install(DIRECTORY scenarios/studies DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/scenarios)
+install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
