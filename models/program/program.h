@@ -21,6 +21,7 @@
 
 #include "models/collective/collective.h"
 #include "models/gpu/gpu.h"
+#include "sim/time.h"
 
 #define PW_OP_MAP(X)                                                                    \
     X(COMPUTE, "compute")       /* a segment of kernels */                              \
@@ -73,7 +74,7 @@ typedef struct pw_template {
 } pw_template;
 
 /* Emits the next operation of a source; returns false at the end. Kinds CALL and LOOP are not allowed. `now` is the
- * time at which the host asks. Collectives and messages of a source must be declared in the job's `declared` list. */
+ * time at which the host asks. */
 typedef bool pw_source_fn(void *object, uint32_t rank, pw_time now, pw_op *op);
 
 typedef struct pw_program {

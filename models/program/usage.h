@@ -1,0 +1,37 @@
+/* What programs use, found by reading their templates once, without walking loops. Internal to this folder. */
+#ifndef PW_MODELS_PROGRAM_USAGE_H
+#define PW_MODELS_PROGRAM_USAGE_H
+
+#include "models/program/program.h"
+
+/* Values above half of PW_ARGUMENT stand for the enclosing call's argument plus or minus a little. */
+static inline bool pw_is_argument(int64_t value) { return value > PW_ARGUMENT / 2; }
+
+/* Frames a walk of the template needs. */
+uint32_t pw_template_depth(const pw_job *job, uint32_t template_index);
+
+typedef struct pw_collective_use {
+    uint16_t role;
+    pw_collective_kind kind;
+    int algorithm;
+    double bytes;
+} pw_collective_use;
+typedef struct pw_message_use {
+    uint16_t role;
+    bool send;
+    double bytes;
+} pw_message_use;
+/* Of one program; both lists sorted, without repetition. */
+typedef struct pw_usage {
+    const pw_collective_use *collectives;
+    uint32_t collective_count;
+    const pw_message_use *messages;
+    uint32_t message_count;
+    bool copies[2]; /* [to_host] */
+} pw_usage;
+
+/* Usage of every program of a checked job; a source's is empty. Lists live in the arena. */
+pw_status pw_usage_scan(pw_arena *arena, const pw_allocator *allocator, const pw_job *job, pw_usage **usage,
+                        pw_error *error);
+
+#endif
