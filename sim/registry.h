@@ -53,6 +53,9 @@ const char *pw_unit_text(pw_unit unit);    /* "bytes/s"; "" for PW_UNIT_NONE */
 const char *pw_unit_example(pw_unit unit); /* what to write instead of a bare number: "400 * u.Gbps" */
 /* Formats an SI value with a readable prefix, e.g. "450 GB/s", "12.3 ms", "80 GB". Returns text. */
 const char *pw_unit_format(double value, pw_unit unit, char *text, size_t size);
+/* Reads "400 Gbps", "450 GB/s", "8": *has_unit is false for a bare number, *value is SI. An unknown unit is an error that
+ * names the nearest one of the wanted dimension. */
+pw_status pw_unit_parse(const char *text, pw_unit wanted, double *value, bool *has_unit, pw_unit *unit, pw_error *error);
 
 typedef struct pw_kind pw_kind;
 
@@ -86,6 +89,9 @@ const pw_field *pw_kind_field(const pw_kind *kind, const char *name);
 const char *pw_kind_nearest(const pw_kind *kind, const char *name);
 /* Nearest string of a NULL-terminated list, or NULL. */
 const char *pw_nearest(const char *const *names, const char *name);
+
+/* "between 1 and 4096", "at least 1 B", "" when there are no limits. Returns text. */
+const char *pw_field_range_text(const pw_field *field, char *text, size_t size);
 
 /* Setters check type, unit and range and name the field, its range and a hint in the error. file/line: where the user
  * wrote it. has_unit: the value carried a unit of dimension `unit`. */
