@@ -24,7 +24,8 @@ typedef struct pw_model_desc {
     bool gated;        /* three matrices (SwiGLU) instead of two */
     int64_t vocabulary;
     bool tied;         /* output layer shares the embedding's weights */
-    bool learned_positions; /* an embedding per position instead of rotary */
+    bool biases;       /* linear layers and norms carry biases (GPT-2/3); false: weights alone (Llama) */
+    int64_t positions; /* learned embeddings of so many positions; 0: rotary */
 } pw_model_desc;
 extern const pw_kind pw_model_kind;
 /* Presets by name ("gpt3-175b", "llama3-405b", ...): rows of the catalogue's models table. */
@@ -58,13 +59,13 @@ extern const pw_kind pw_train_kind;
 
 typedef struct pw_memory_account {
     double weights, gradients, optimizer; /* bytes per GPU of the stage */
-    double activations;  /* of all micro-batches in flight */
-    double logits;       /* output layer and loss, at the peak */
-    double buffers;      /* communication buffers and gradient buckets */
+    double activations;  /* of the layers, of all micro-batches in flight */
+    double logits;       /* embedding, output layer and loss, at the peak */
+    double buffers;      /* gathered activations, messages, the layer being recomputed */
     double reserve;      /* context, libraries, fragmentation */
     double total, capacity;
 } pw_memory_account;
-/* Closed account per stage (0 .. pipeline_parallel - 1). */
+/* Closed account per stage (0 .. pipeline_parallel - 1). data_parallel must be given. */
 pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device, const pw_train_desc *desc,
                           int64_t stage, pw_memory_account *account, pw_error *error);
 /* Nearest plan that fits, in words ("recompute = \"selective\" (71.2 of 80.0 GB)"); empty when none was found. */
@@ -82,6 +83,9 @@ typedef struct pw_train_options {
     uint64_t seed;
     bool ignore_memory;    /* run a plan that does not fit (validation of published runs) */
     bool unfolded;         /* simulate every rank */
+    bool plain;            /* kernels at the reference clock, without sustained clocks and jitter */
+    double clock_ratio;    /* of every GPU; 0: the sustained clock of a training step (training-clocks.csv) */
+    double kernel_time_factor; /* 0: the stack's */
     const volatile int *interrupt;
     const pw_sink *sinks;  /* more sinks, e.g. a trace writer */
     uint32_t sink_count;
