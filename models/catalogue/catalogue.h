@@ -30,7 +30,8 @@ typedef struct pw_device {
     double peak_flops[PW_PRECISION_COUNT]; /* flop/s with the tensor units where there are any */
     double vector_flops;                   /* fp32 without tensor units */
     double sm_count;                       /* SMs or compute units */
-    double memory_bytes, memory_Bps, l2_bytes;
+    double memory_bytes;                   /* as the device reports it where known, else the data sheet's GB x 10^9 */
+    double memory_Bps, l2_bytes;
     double scaleup_Bps;                    /* per direction, all links of one GPU */
     double scaleup_links;
     double pcie_Bps;                       /* per direction */
