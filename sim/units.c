@@ -6,7 +6,6 @@
 #include "sim/registry.h"
 #include "sim/text.h"
 
-/* Within a unit, decimal spellings stand in rising order: the formatter takes the last that leaves 1 or more. */
 static const pw_unit_name names[] = {
     {"B", PW_UNIT_BYTES, 1, "byte"},
     {"kB", PW_UNIT_BYTES, 1e3, "10^3 bytes"},
@@ -69,6 +68,23 @@ const pw_unit_name *pw_unit_names(void) { return names; }
 const char *pw_unit_text(pw_unit unit) { return (unsigned)unit < PW_UNIT_COUNT ? units[unit].text : ""; }
 const char *pw_unit_example(pw_unit unit) { return (unsigned)unit < PW_UNIT_COUNT ? units[unit].example : ""; }
 
+static const pw_unit_name *unit_named(const char *name, size_t length) {
+    static const struct {
+        const char *written, *meant;
+    } aliases[] = {{"h", "hour"}, {"hours", "hour"}, {"days", "day"}, {"\xc2\xb5s", "us"}, {"\xce\xbcs", "us"}};
+    char spelled[16];
+    if (length == 0 || length >= sizeof spelled) return NULL;
+    memcpy(spelled, name, length);
+    spelled[length] = '\0';
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(spelled, aliases[i].written) == 0) strcpy(spelled, aliases[i].meant);
+    if (length > 2 && strcmp(spelled + length - 2, "/s") == 0) /* GB/s is GBps, FLOP/s is FLOPs */
+        strcpy(spelled + length - 2, length > 5 && strncmp(spelled + length - 6, "FLOP", 4) == 0 ? "s" : "ps");
+    for (const pw_unit_name *each = names; each->name; each++)
+        if (strcmp(each->name, spelled) == 0) return each;
+    return NULL;
+}
+
 /* Three digits that matter, without an exponent: 0.0123 -> "0.0123", 12.34 -> "12.3", 1234 -> "1234". */
 static void three_digits(double value, char *text, size_t size) {
     double large = fabs(value);
@@ -85,7 +101,7 @@ const char *pw_unit_format(double value, pw_unit unit, char *text, size_t size) 
         double factor;
     } prefixes[] = {{"p", 1e-12}, {"n", 1e-9}, {"u", 1e-6}, {"m", 1e-3}, {"", 1},    {"k", 1e3},
                     {"M", 1e6},   {"G", 1e9},  {"T", 1e12}, {"P", 1e15}, {"E", 1e18}};
-    enum { PREFIXES = sizeof prefixes / sizeof *prefixes, PLAIN = 4 };
+    enum { PREFIXES = sizeof prefixes / sizeof *prefixes, NONE = -1 };
     char number[64];
     bool plain = unit == PW_UNIT_NONE || unit == PW_UNIT_CELSIUS || (unsigned)unit >= PW_UNIT_COUNT;
     if (plain || !isfinite(value) || value == 0) {
@@ -101,30 +117,17 @@ const char *pw_unit_format(double value, pw_unit unit, char *text, size_t size) 
         snprintf(text, size, "%s %s", number, factor == 60 ? "min" : factor == 3600 ? "h" : "days");
         return text;
     }
-    int lowest = unit == PW_UNIT_SECONDS || unit == PW_UNIT_WATTS ? 0 : PLAIN;
-    int highest = unit == PW_UNIT_SECONDS ? PLAIN : PREFIXES - 1, chosen = lowest;
-    /* 999.5 of one prefix prints as 1 of the next */
-    while (chosen < highest && fabs(value) >= prefixes[chosen + 1].factor * 0.9995) chosen++;
+    /* the largest prefix that leaves 1 or more (999.5 prints as 1 of the next) and makes a unit that can be read */
+    int chosen = NONE;
+    for (int i = 0; i < PREFIXES; i++) {
+        char spelled[16];
+        int length = snprintf(spelled, sizeof spelled, "%s%s", prefixes[i].text, units[unit].shown);
+        if (!unit_named(spelled, (size_t)length)) continue;
+        if (chosen == NONE || fabs(value) >= prefixes[i].factor * 0.9995) chosen = i;
+    }
     three_digits(value / prefixes[chosen].factor, number, sizeof number);
     snprintf(text, size, "%s %s%s", number, prefixes[chosen].text, units[unit].shown);
     return text;
-}
-
-static const pw_unit_name *unit_named(const char *name, size_t length) {
-    static const struct {
-        const char *written, *meant;
-    } aliases[] = {{"h", "hour"}, {"hours", "hour"}, {"days", "day"}, {"\xc2\xb5s", "us"}, {"\xce\xbcs", "us"}};
-    char spelled[16];
-    if (length == 0 || length >= sizeof spelled) return NULL;
-    memcpy(spelled, name, length);
-    spelled[length] = '\0';
-    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (strcmp(spelled, aliases[i].written) == 0) strcpy(spelled, aliases[i].meant);
-    if (length > 2 && strcmp(spelled + length - 2, "/s") == 0) /* GB/s is GBps, FLOP/s is FLOPs */
-        strcpy(spelled + length - 2, length > 5 && strncmp(spelled + length - 6, "FLOP", 4) == 0 ? "s" : "ps");
-    for (const pw_unit_name *each = names; each->name; each++)
-        if (strcmp(each->name, spelled) == 0) return each;
-    return NULL;
 }
 
 static pw_status unknown_unit(const char *name, size_t length, pw_unit wanted, pw_error *error) {
