@@ -43,5 +43,6 @@ endforeach()
 install(DIRECTORY sim models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/podwright FILES_MATCHING PATTERN "*.h"
         PATTERN "data" EXCLUDE)
 install(DIRECTORY models/catalogue/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/data)
+install(DIRECTORY tests/validation/ DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/validation)
 install(DIRECTORY scenarios/studies DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/scenarios)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

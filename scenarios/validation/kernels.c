@@ -1,0 +1,177 @@
+/* The gemm and attention suites: kernel times alone, against tables measured in a CUDA graph. The baseline is the
+ * data-sheet roofline: the larger of FLOP over peak and bytes over bandwidth. */
+#include <math.h>
+#include <string.h>
+
+#include "models/gpu/gpu.h"
+#include "scenarios/validation/validation.h"
+
+typedef struct kernel_state {
+    const char **names; /* distinct GPU names of the input */
+    pw_gpu **gpus;      /* NULL: not in the catalogue */
+    uint32_t count;
+} kernel_state;
+
+static pw_status prepare(pw_validation_context *context, pw_error *error) {
+    const pw_measured *input = context->input;
+    kernel_state *state = pw_arena_alloc(context->arena, sizeof *state);
+    context->state = state;
+    enum { MOST = 256 };
+    if (state) {
+        state->names = pw_arena_alloc(context->arena, MOST * sizeof *state->names);
+        state->gpus = pw_arena_alloc(context->arena, MOST * sizeof *state->gpus);
+    }
+    if (!state || !state->names || !state->gpus) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    for (uint32_t row = 0; row < input->rows; row++) {
+        const char *name = pw_measured_text(input, row, "gpu");
+        uint32_t i = 0;
+        while (i < state->count && strcmp(state->names[i], name) != 0) i++;
+        if (i < state->count) continue;
+        if (i == MOST) return pw_fail(error, PW_LIMIT, input->file, input->lines[row], NULL, "more than %d kinds of GPU", MOST);
+        state->names[i] = name;
+        pw_error unknown = {0};
+        pw_status status = pw_gpu_create(pw_allocator_default(), context->catalogue, name, &state->gpus[i], &unknown);
+        state->count++;
+        if (status == PW_OK) continue;
+        state->gpus[i] = NULL;
+        if (status != PW_NOT_FOUND) {
+            if (error) *error = unknown;
+            return status;
+        }
+    }
+    return PW_OK;
+}
+
+static void finish(pw_validation_context *context) {
+    kernel_state *state = context->state;
+    for (uint32_t i = 0; state && i < state->count; i++) pw_gpu_destroy(state->gpus[i]);
+}
+
+static const pw_gpu *gpu_of(const pw_validation_context *context, uint32_t row) {
+    const kernel_state *state = context->state;
+    const char *name = pw_measured_text(context->input, row, "gpu");
+    for (uint32_t i = 0; i < state->count; i++)
+        if (strcmp(state->names[i], name) == 0) return state->gpus[i];
+    return NULL;
+}
+
+static pw_status skip(pw_prediction *prediction, const char *format, const char *value) {
+    prediction->ran = false;
+    snprintf(prediction->why, sizeof prediction->why, format, value);
+    return PW_OK;
+}
+
+static int precision_of(const char *text) {
+    for (int i = 0; pw_precision_names[i]; i++)
+        if (strcmp(pw_precision_names[i], text) == 0) return i;
+    return -1;
+}
+
+/* Common to both: GPU, precision, measured time; *gpu NULL when the row is skipped. */
+static pw_status begin(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_kernel *kernel,
+                       const pw_gpu **gpu, pw_error *error) {
+    const pw_measured *input = context->input;
+    prediction->side = pw_validation_side(context->split, input, row);
+    *gpu = NULL;
+    double latency_us;
+    PW_TRY(pw_measured_number(input, row, "latency_us", &latency_us, error));
+    prediction->measured = latency_us * 1e-6;
+    if (!(latency_us > 0)) return skip(prediction, "no latency%s", "");
+    const pw_gpu *found = gpu_of(context, row);
+    if (!found) return skip(prediction, "GPU '%s' is not in the catalogue", pw_measured_text(input, row, "gpu"));
+    int precision = precision_of(pw_measured_text(input, row, "dtype"));
+    if (precision < 0) return skip(prediction, "precision '%s' is not modelled", pw_measured_text(input, row, "dtype"));
+    kernel->precision = (pw_precision)precision;
+    *gpu = found;
+    return PW_OK;
+}
+
+static pw_status end(const pw_gpu *gpu, const pw_kernel *kernel, double flops, double bytes, pw_prediction *prediction,
+                     pw_error *error) {
+    pw_kernel_cost cost;
+    pw_error failure = {0};
+    pw_status status = pw_gpu_kernel_cost(gpu, kernel, NULL, &cost, &failure);
+    if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT) return skip(prediction, "%.150s", failure.what);
+    if (status != PW_OK) {
+        if (error) *error = failure;
+        return status;
+    }
+    const pw_device *device = pw_gpu_device(gpu);
+    prediction->ran = true;
+    prediction->plain = prediction->stack = cost.total_s;
+    prediction->baseline = fmax(flops / device->peak_flops[kernel->precision], bytes / device->memory_Bps);
+    return PW_OK;
+}
+
+#define INTEGER(name, target)                                                     \
+    PW_TRY(pw_measured_integer(context->input, row, name, 0, &(target), error)); \
+    if ((target) < 1) return skip(prediction, "column %s is empty or not positive", name)
+
+static pw_status predict_gemm(const pw_validation_context *context, uint32_t row, pw_prediction *prediction,
+                              pw_error *error) {
+    pw_kernel kernel = {.kind = PW_KERNEL_GEMM, .gemm = {.batch = 1}};
+    const pw_gpu *gpu;
+    PW_TRY(begin(context, row, prediction, &kernel, &gpu, error));
+    if (!gpu) return PW_OK;
+    INTEGER("m", kernel.gemm.m);
+    INTEGER("n", kernel.gemm.n);
+    INTEGER("k", kernel.gemm.k);
+    double m = (double)kernel.gemm.m, n = (double)kernel.gemm.n, k = (double)kernel.gemm.k;
+    double bytes = pw_precision_bytes(kernel.precision) * (m * k + n * k) + 2 * m * n;
+    return end(gpu, &kernel, 2 * m * n * k, bytes, prediction, error);
+}
+
+static pw_status predict_attention(const pw_validation_context *context, uint32_t row, pw_prediction *prediction,
+                                   pw_error *error) {
+    pw_kernel kernel = {.kind = PW_KERNEL_ATTENTION};
+    const pw_gpu *gpu;
+    PW_TRY(begin(context, row, prediction, &kernel, &gpu, error));
+    if (!gpu) return PW_OK;
+    const char *pass = pw_measured_text(context->input, row, "pass");
+    if (strncmp(pass, "forward", 7) != 0 && strncmp(pass, "backward", 8) != 0)
+        return skip(prediction, "pass '%s' is not modelled", pass);
+    kernel.attention.causal = strstr(pass, "causal") != NULL;
+    kernel.attention.backward = pass[0] == 'b';
+    INTEGER("batch", kernel.attention.batch);
+    INTEGER("seq", kernel.attention.queries);
+    INTEGER("heads", kernel.attention.heads);
+    INTEGER("kv_heads", kernel.attention.kv_heads);
+    INTEGER("head_dim", kernel.attention.head_dim);
+    kernel.attention.keys = kernel.attention.queries;
+    double b = (double)kernel.attention.batch, s = (double)kernel.attention.queries, d = (double)kernel.attention.head_dim,
+           h = (double)kernel.attention.heads, g = (double)kernel.attention.kv_heads;
+    double flops = 4 * b * h * s * s * d * (kernel.attention.causal ? 0.5 : 1) * (kernel.attention.backward ? 2.5 : 1);
+    double bytes = pw_precision_bytes(kernel.precision) * b * s * d * (2 * h + 2 * g);
+    return end(gpu, &kernel, flops, bytes, prediction, error);
+}
+
+static const char *const gemm_required[] = {"gpu", "dtype", "m", "n", "k", "latency_us", NULL};
+static const char *const attention_required[] = {"gpu", "dtype", "pass", "batch", "seq", "heads", "kv_heads", "head_dim",
+                                                 "latency_us", NULL};
+static const char *const by[] = {"side", "gpu", "dtype", "stack", NULL};
+const pw_suite pw_suite_gemm = {
+    .name = "gemm",
+    .text = "matrix multiply kernels, predicted against measured times",
+    .unit = "s",
+    .file = "kernel-gemm.csv",
+    .split = "split-gemm.csv",
+    .required = gemm_required,
+    .by = by,
+    .baseline = "data-sheet roofline",
+    .prepare = prepare,
+    .predict = predict_gemm,
+    .finish = finish,
+};
+const pw_suite pw_suite_attention = {
+    .name = "attention",
+    .text = "fused attention kernels, predicted against measured times",
+    .unit = "s",
+    .file = "kernel-attention.csv",
+    .split = "split-attention.csv",
+    .required = attention_required,
+    .by = by,
+    .baseline = "data-sheet roofline",
+    .prepare = prepare,
+    .predict = predict_attention,
+    .finish = finish,
+};

@@ -1,0 +1,154 @@
+/* Runs a suite: reads its files, predicts the rows on several threads, keeps results by row so that the order of the
+ * threads shows nowhere. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scenarios/validation/validation.h"
+
+
+const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_memory, &pw_suite_gemm, &pw_suite_attention, NULL};
+
+pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t size, pw_error *error) {
+    const char *said = getenv("PODWRIGHT_VALIDATION");
+    const char *data = pw_catalogue_folder(catalogue);
+    static const char *const beside[] = {"/../validation", "/../../../tests/validation"}; /* installed, source tree */
+    struct stat info;
+    if (said && *said) {
+        snprintf(path, size, "%s", said);
+        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return PW_OK;
+        return pw_fail(error, PW_NOT_FOUND, NULL, 0, "it is what $PODWRIGHT_VALIDATION says", "no folder '%s'", said);
+    }
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        snprintf(path, size, "%s%s", data, beside[i]);
+        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return PW_OK;
+    }
+    return pw_fail(error, PW_NOT_FOUND, NULL, 0, "set $PODWRIGHT_VALIDATION to the folder with the splits and data/",
+                   "the validation data are not beside '%s'", data);
+}
+
+typedef struct work {
+    const pw_validation_context *context;
+    const pw_suite *suite;
+    pw_prediction *predictions;
+    pw_error *errors; /* one per thread; the one of the lowest row is reported */
+    uint32_t *error_rows;
+    atomic_uint next;
+} work;
+
+typedef struct worker {
+    work *work;
+    uint32_t index;
+} worker;
+
+static void *predict_rows(void *argument) {
+    worker *self = argument;
+    work *w = self->work;
+    for (;;) {
+        uint32_t row = atomic_fetch_add(&w->next, 1);
+        if (row >= w->context->input->rows) return NULL;
+        pw_error error = {0};
+        pw_status status = PW_OK;
+        if (w->context->interrupt && *w->context->interrupt)
+            status = pw_fail(&error, PW_INTERRUPTED, NULL, 0, NULL, "interrupted");
+        else
+            status = w->suite->predict(w->context, row, &w->predictions[row], &error);
+        if (status != PW_OK) {
+            w->errors[self->index] = error;
+            w->error_rows[self->index] = row;
+            atomic_store(&w->next, w->context->input->rows); /* the others end too */
+            return NULL;
+        }
+    }
+}
+
+static pw_status run_rows(const pw_validation_context *context, const pw_suite *suite, uint32_t threads,
+                          pw_prediction *predictions, pw_error *error) {
+    if (threads == 0) {
+        long processors = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = processors > 0 ? (uint32_t)processors : 1;
+    }
+    if (threads > 64) threads = 64;
+    pw_error errors[64];
+    uint32_t error_rows[64];
+    memset(errors, 0, sizeof errors);
+    work w = {.context = context, .suite = suite, .predictions = predictions, .errors = errors, .error_rows = error_rows};
+    worker workers[64];
+    pthread_t handles[64];
+    uint32_t started = 0;
+    for (uint32_t i = 0; i < threads; i++) workers[i] = (worker){&w, i};
+    while (started + 1 < threads && pthread_create(&handles[started], NULL, predict_rows, &workers[started + 1]) == 0)
+        started++;
+    predict_rows(&workers[0]);
+    for (uint32_t i = 0; i < started; i++) pthread_join(handles[i], NULL);
+    const pw_error *first = NULL;
+    uint32_t first_row = UINT32_MAX;
+    for (uint32_t i = 0; i <= started; i++)
+        if (errors[i].status != PW_OK && error_rows[i] < first_row) {
+            first = &errors[i];
+            first_row = error_rows[i];
+        }
+    if (!first) return PW_OK;
+    if (error) *error = *first;
+    return first->status;
+}
+
+static pw_status require_columns(const pw_suite *suite, const pw_measured *input, pw_error *error) {
+    for (const char *const *name = suite->required; *name; name++) {
+        if (pw_measured_find(input, *name) >= 0) continue;
+        char hint[256];
+        snprintf(hint, sizeof hint, "%s %s reads the columns of its own %s", "podwright validate", suite->name, suite->file);
+        return pw_fail(error, PW_BAD_INPUT, input->file, 1, hint, "there is no column '%s'", *name);
+    }
+    return PW_OK;
+}
+
+pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue, const pw_validation_options *options,
+                            pw_arena *arena, pw_validation *validation, pw_error *error) {
+    char folder[4096], path[4608];
+    PW_TRY(pw_validation_find(catalogue, folder, sizeof folder, error));
+    pw_measured *shipped = pw_arena_alloc(arena, sizeof *shipped);
+    pw_measured *split = pw_arena_alloc(arena, sizeof *split), *input = shipped;
+    pw_validation_context context = {.catalogue = catalogue,
+                                     .folder = pw_arena_text(arena, folder),
+                                     .shipped = shipped,
+                                     .split = split,
+                                     .interrupt = options->interrupt,
+                                     .arena = arena};
+    if (!shipped || !split || !context.folder) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    snprintf(path, sizeof path, "%s/data/%s", folder, suite->file);
+    PW_TRY(pw_measured_read(path, arena, shipped, error));
+    snprintf(path, sizeof path, "%s/%s", folder, suite->split);
+    PW_TRY(pw_measured_read(path, arena, split, error));
+    if (options->data) {
+        input = pw_arena_alloc(arena, sizeof *input);
+        if (!input) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+        PW_TRY(pw_measured_read(options->data, arena, input, error));
+    }
+    PW_TRY(require_columns(suite, input, error));
+    context.input = input;
+    uint32_t by_count = options->by_count;
+    const char *const *by = options->by;
+    if (!by) {
+        by = suite->by;
+        for (by_count = 0; by[by_count];) by_count++;
+    }
+    for (uint32_t b = 0; b < by_count; b++)
+        if (strcmp(by[b], "side") != 0 && pw_measured_find(input, by[b]) < 0) {
+            if (!options->by) continue;
+            return pw_fail(error, PW_BAD_INPUT, input->file, 1, pw_nearest((const char *const *)input->names, by[b]),
+                           "--by %s: there is no such column", by[b]);
+        }
+    pw_prediction *predictions = pw_arena_alloc(arena, (input->rows + 1u) * sizeof *predictions);
+    if (!predictions) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    pw_status status = suite->prepare ? suite->prepare(&context, error) : PW_OK;
+    if (status == PW_OK) status = run_rows(&context, suite, options->threads, predictions, error);
+    if (suite->finish) suite->finish(&context);
+    PW_TRY(status);
+    *validation = (pw_validation){suite, input, predictions, by, by_count};
+    return PW_OK;
+}

@@ -1,0 +1,28 @@
+/* A measured training row as a cluster and a job; shared by the training suite and by the fits of clocks and stacks. */
+#ifndef PW_SCENARIOS_VALIDATION_TRAINING_H
+#define PW_SCENARIOS_VALIDATION_TRAINING_H
+
+#include "models/workload/train.h"
+#include "scenarios/validation/validation.h"
+
+typedef struct pw_training_row {
+    pw_cluster_desc cluster;
+    pw_train_desc job;
+    const pw_device *device;
+    const char *stack;
+    const char *width; /* of the operands, in bits: "16", "8" */
+    int64_t gpus;
+    double measured; /* s */
+} pw_training_row;
+
+/* *runs false: prediction->why says why not. The context's suite must be prepared. */
+pw_status pw_training_describe(const pw_validation_context *context, uint32_t row, pw_arena *arena, pw_training_row *out,
+                               pw_prediction *prediction, bool *runs, pw_error *error);
+/* Step time in seconds with a factor on the software's kernel and host time (1: none) and a clock ratio (0: the sustained
+ * clock on file). */
+pw_status pw_training_predict(const pw_validation_context *context, const pw_training_row *row, double factor,
+                              double clock_ratio, double *step_s, pw_error *error);
+/* The factor on file for a stack; 1 when there is none. */
+double pw_training_stack_factor(const pw_validation_context *context, const char *stack);
+
+#endif

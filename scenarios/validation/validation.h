@@ -1,0 +1,112 @@
+/* Validation: published measurements replayed, predicted against measured, beside a trivial baseline on the same rows.
+ *
+ * A suite reads a CSV file of measurements (one row a point), predicts each row it can run and says why it skips the
+ * others. Three variants are scored on the rows that ran: "plain" (no factor for the software), "stack" (with the factor
+ * of the row's software stack, where one is on file) and "baseline" (what anybody could compute in a minute). Rows of
+ * the files that ship with podwright carry a side: fit (may shape parameters) or check (only judges them).
+ *
+ * Errors are relative: (predicted - measured) / measured.
+ */
+#ifndef PW_SCENARIOS_VALIDATION_H
+#define PW_SCENARIOS_VALIDATION_H
+
+#include <stdio.h>
+
+#include "models/catalogue/catalogue.h"
+
+/* A whole CSV file as text cells. */
+typedef struct pw_measured {
+    const char *file;
+    uint32_t rows, columns;
+    const char **names; /* [columns] */
+    const char **cells; /* [rows * columns] */
+    int *lines;         /* [rows] */
+} pw_measured;
+pw_status pw_measured_read(const char *path, pw_arena *arena, pw_measured *measured, pw_error *error);
+int pw_measured_find(const pw_measured *measured, const char *column); /* -1: none */
+/* "" for a column that the file does not have. */
+const char *pw_measured_text(const pw_measured *measured, uint32_t row, const char *column);
+/* NaN for an empty or missing cell; a cell that is no number is an error with its place. */
+pw_status pw_measured_number(const pw_measured *measured, uint32_t row, const char *column, double *value,
+                             pw_error *error);
+/* The same for whole numbers; an empty or missing cell gives fallback. */
+pw_status pw_measured_integer(const pw_measured *measured, uint32_t row, const char *column, int64_t fallback,
+                              int64_t *value, pw_error *error);
+
+typedef struct pw_prediction {
+    bool ran;
+    char why[160];    /* not ran: the reason */
+    const char *side; /* "fit", "check", or "" when the row's family is in no split */
+    double measured, plain, stack, baseline; /* stack: as plain where the software has no factor on file */
+} pw_prediction;
+
+typedef struct pw_validation_context {
+    const pw_catalogue *catalogue;
+    const char *folder;         /* where the splits and measured data lie */
+    const pw_measured *input;   /* what is validated */
+    const pw_measured *shipped; /* what ships with podwright: the baseline is fitted on its fit rows */
+    const pw_measured *split;
+    const volatile int *interrupt;
+    void *state; /* what the suite's prepare made; arena memory */
+    pw_arena *arena;
+} pw_validation_context;
+
+typedef struct pw_suite {
+    const char *name, *text;
+    const char *unit;            /* of measured and predicted */
+    const char *file;            /* what ships: below data/ */
+    const char *split;           /* file of the split */
+    const char *const *required; /* columns an input must have; NULL-terminated */
+    const char *const *by;       /* groups of the readable report; NULL-terminated */
+    const char *baseline;        /* one sentence: what the baseline is */
+    pw_status (*prepare)(pw_validation_context *context, pw_error *error);
+    /* Fills *prediction for one row. Called from several threads, each row once. A row that cannot run is no error; an
+     * unreadable cell is. */
+    pw_status (*predict)(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error);
+    void (*finish)(pw_validation_context *context); /* may be NULL; called once, also after a failure of predict */
+} pw_suite;
+extern const pw_suite *const pw_suite_table[]; /* ends with NULL */
+
+/* Side of a row: looks its keys (the split's columns before "side") up in the split. "" when it is not listed. */
+const char *pw_validation_side(const pw_measured *split, const pw_measured *measured, uint32_t row);
+
+/* Where validation data lie: $PODWRIGHT_VALIDATION, else beside the catalogue's data. */
+pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t size, pw_error *error);
+
+typedef struct pw_score {
+    uint32_t n;
+    double bias_pct, mape_pct, median_pct, p90_pct, worst_pct; /* NaN when n is 0 */
+} pw_score;
+pw_score pw_validation_score(const double *relative_errors, uint32_t count, pw_arena *arena);
+
+typedef enum pw_variant { PW_VARIANT_PLAIN, PW_VARIANT_STACK, PW_VARIANT_BASELINE, PW_VARIANT_COUNT } pw_variant;
+
+typedef struct pw_validation_options {
+    const char *data;           /* NULL: what ships */
+    const char *const *by;      /* columns to group by, or "side"; NULL: the suite's */
+    uint32_t by_count;
+    uint32_t threads;           /* 0: as many as there are processors */
+    const volatile int *interrupt;
+} pw_validation_options;
+
+typedef struct pw_validation {
+    const pw_suite *suite;
+    const pw_measured *input;
+    const pw_prediction *predictions; /* [input->rows] */
+    const char *const *by;
+    uint32_t by_count;
+} pw_validation;
+
+/* Runs a suite. Everything lives in arena. */
+pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue, const pw_validation_options *options,
+                            pw_arena *arena, pw_validation *validation, pw_error *error);
+
+/* Writers. The text is for reading; JSON has schema podwright.validation/1; CSV has one line per input row, in order:
+ * row,id,status,measured,predicted,predicted_stack. */
+pw_status pw_validation_write_text(const pw_validation *validation, FILE *out, pw_arena *arena, pw_error *error);
+pw_status pw_validation_write_json(const pw_validation *validation, FILE *out, pw_arena *arena, pw_error *error);
+pw_status pw_validation_write_csv(const pw_validation *validation, FILE *out, pw_error *error);
+
+extern const pw_suite pw_suite_training, pw_suite_memory, pw_suite_gemm, pw_suite_attention;
+
+#endif

@@ -1,0 +1,257 @@
+/* Scores and the three writers. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenarios/validation/validation.h"
+#include "sim/json.h"
+
+static const char *const variant_names[PW_VARIANT_COUNT] = {"plain", "stack", "baseline"};
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Quantile of sorted values, linear between order statistics. */
+static double quantile(const double *sorted, uint32_t count, double share) {
+    double at = share * (count - 1);
+    uint32_t low = (uint32_t)at;
+    return low + 1 < count ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
+}
+
+pw_score pw_validation_score(const double *relative_errors, uint32_t count, pw_arena *arena) {
+    pw_score score = {count, NAN, NAN, NAN, NAN, NAN};
+    double *absolute = count ? pw_arena_alloc(arena, count * sizeof *absolute) : NULL;
+    if (!absolute) return score;
+    double sum = 0, absolute_sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        absolute[i] = fabs(relative_errors[i]);
+        sum += relative_errors[i];
+        absolute_sum += absolute[i];
+    }
+    qsort(absolute, count, sizeof *absolute, ascending);
+    score.bias_pct = 100 * sum / count;
+    score.mape_pct = 100 * absolute_sum / count;
+    score.median_pct = 100 * quantile(absolute, count, 0.5);
+    score.p90_pct = 100 * quantile(absolute, count, 0.9);
+    score.worst_pct = 100 * absolute[count - 1];
+    return score;
+}
+
+static double value_of(const pw_prediction *prediction, pw_variant variant) {
+    return variant == PW_VARIANT_PLAIN ? prediction->plain
+           : variant == PW_VARIANT_STACK ? prediction->stack
+                                         : prediction->baseline;
+}
+
+static const char *group_value(const pw_validation *v, uint32_t row, const char *column) {
+    if (strcmp(column, "side") == 0) return v->predictions[row].side;
+    return pw_measured_text(v->input, row, column);
+}
+
+/* Score of the rows of a group (column NULL: all). */
+static pw_score score_group(const pw_validation *v, pw_variant variant, const char *column, const char *value,
+                            pw_arena *arena) {
+    double *errors = pw_arena_alloc(arena, (v->input->rows + 1u) * sizeof *errors);
+    uint32_t count = 0;
+    for (uint32_t row = 0; errors && row < v->input->rows; row++) {
+        const pw_prediction *p = &v->predictions[row];
+        if (!p->ran || isnan(value_of(p, variant))) continue;
+        if (column && strcmp(group_value(v, row, column), value) != 0) continue;
+        errors[count++] = (value_of(p, variant) - p->measured) / p->measured;
+    }
+    return pw_validation_score(errors, count, arena);
+}
+
+/* Distinct values of a column among the rows that ran, in order of the text. */
+static uint32_t distinct(const pw_validation *v, const char *column, const char **values) {
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < v->input->rows; row++) {
+        if (!v->predictions[row].ran) continue;
+        const char *value = group_value(v, row, column);
+        uint32_t at = 0;
+        while (at < count && strcmp(values[at], value) < 0) at++;
+        if (at < count && strcmp(values[at], value) == 0) continue;
+        memmove(values + at + 1, values + at, (count - at) * sizeof *values);
+        values[at] = value;
+        count++;
+    }
+    return count;
+}
+
+static pw_status check_written(FILE *out, pw_error *error) {
+    if (!ferror(out)) return PW_OK;
+    return pw_fail(error, PW_IO, NULL, 0, "is the disk full?", "cannot write the output");
+}
+
+static void print_score(FILE *out, const char *name, const pw_score *plain, const pw_score *stack,
+                        const pw_score *baseline) {
+    fprintf(out, "  %-34.34s %5u %+7.1f %7.1f %7.1f %7.1f %7.1f", name, plain->n, plain->bias_pct, plain->mape_pct,
+            plain->median_pct, plain->p90_pct, plain->worst_pct);
+    if (stack->n) fprintf(out, "  %5u %6.1f %6.1f", stack->n, stack->median_pct, stack->p90_pct);
+    else fprintf(out, "  %5s %6s %6s", "-", "-", "-");
+    fprintf(out, "  %7.1f %6.1f %6.1f\n", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
+}
+
+static void print_line(const pw_validation *v, FILE *out, const char *column, const char *value, const char *title,
+                       pw_arena *arena) {
+    pw_score scores[PW_VARIANT_COUNT];
+    for (int variant = 0; variant < PW_VARIANT_COUNT; variant++)
+        scores[variant] = score_group(v, (pw_variant)variant, column, value, arena);
+    if (scores[PW_VARIANT_PLAIN].n)
+        print_score(out, title, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
+}
+
+pw_status pw_validation_write_text(const pw_validation *v, FILE *out, pw_arena *arena, pw_error *error) {
+    uint32_t ran = 0;
+    for (uint32_t row = 0; row < v->input->rows; row++) ran += v->predictions[row].ran;
+    fprintf(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, ran, v->input->rows,
+            "errors in % of the measured value", v->suite->baseline);
+    fprintf(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s\n", "", "n", "bias", "MAPE", "median", "p90", "worst",
+            "stack", "median", "p90", "base:M", "median", "p90");
+    print_line(v, out, NULL, NULL, "all rows", arena);
+    const char **values = pw_arena_alloc(arena, (v->input->rows + 2u) * sizeof *values);
+    if (!values) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    for (uint32_t b = 0; b < v->by_count; b++) {
+        if (strcmp(v->by[b], "side") != 0 && pw_measured_find(v->input, v->by[b]) < 0) continue;
+        fprintf(out, "\nby %s\n", v->by[b]);
+        uint32_t count = distinct(v, v->by[b], values);
+        for (uint32_t i = 0; i < count; i++)
+            print_line(v, out, v->by[b], values[i], *values[i] ? values[i] : "(none)", arena);
+    }
+    /* Skipped rows, by reason, most frequent first (equal counts in order of appearance). */
+    uint32_t reasons = 0;
+    uint32_t *counts = pw_arena_alloc(arena, (v->input->rows + 1u) * sizeof *counts);
+    if (!counts) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    for (uint32_t row = 0; row < v->input->rows; row++) {
+        if (v->predictions[row].ran) continue;
+        uint32_t i = 0;
+        while (i < reasons && strcmp(values[i], v->predictions[row].why) != 0) i++;
+        if (i == reasons) {
+            values[reasons] = v->predictions[row].why;
+            counts[reasons++] = 0;
+        }
+        counts[i]++;
+    }
+    if (reasons) fprintf(out, "\nskipped %u rows\n", v->input->rows - ran);
+    for (uint32_t printed = 0; printed < reasons; printed++) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < reasons; i++)
+            if (counts[i] > counts[best]) best = i;
+        fprintf(out, "  %5u  %s\n", counts[best], values[best]);
+        counts[best] = 0;
+    }
+    return check_written(out, error);
+}
+
+static void json_score(pw_json *json, const pw_score *score) {
+    pw_json_key(json, "n");
+    pw_json_integer(json, score->n);
+    const struct { const char *key; double value; } numbers[] = {{"bias_pct", score->bias_pct},
+                                                                 {"mape_pct", score->mape_pct},
+                                                                 {"median_pct", score->median_pct},
+                                                                 {"p90_pct", score->p90_pct},
+                                                                 {"worst_pct", score->worst_pct}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        pw_json_key(json, numbers[i].key);
+        pw_json_number(json, numbers[i].value);
+    }
+}
+
+pw_status pw_validation_write_json(const pw_validation *v, FILE *out, pw_arena *arena, pw_error *error) {
+    const char **values = pw_arena_alloc(arena, (v->input->rows + 2u) * sizeof *values);
+    if (!values) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    pw_json json;
+    pw_json_begin(&json, out);
+    pw_json_open(&json, '{');
+    pw_json_key(&json, "schema");
+    pw_json_text(&json, "podwright.validation/1");
+    pw_json_key(&json, "suite");
+    pw_json_text(&json, v->suite->name);
+    pw_json_key(&json, "rows");
+    pw_json_integer(&json, v->input->rows);
+    pw_json_key(&json, "unit");
+    pw_json_text(&json, v->suite->unit);
+    pw_json_key(&json, "baseline");
+    pw_json_text(&json, v->suite->baseline);
+    pw_json_key(&json, "variants");
+    pw_json_open(&json, '[');
+    for (int variant = 0; variant < PW_VARIANT_COUNT; variant++) {
+        pw_json_open(&json, '{');
+        pw_json_key(&json, "name");
+        pw_json_text(&json, variant_names[variant]);
+        pw_json_key(&json, "all");
+        pw_json_open(&json, '{');
+        pw_score score = score_group(v, (pw_variant)variant, NULL, NULL, arena);
+        json_score(&json, &score);
+        pw_json_close(&json, '}');
+        pw_json_key(&json, "groups");
+        pw_json_open(&json, '[');
+        for (uint32_t b = 0; b < v->by_count; b++) {
+            uint32_t count = distinct(v, v->by[b], values);
+            for (uint32_t i = 0; i < count; i++) {
+                score = score_group(v, (pw_variant)variant, v->by[b], values[i], arena);
+                pw_json_open(&json, '{');
+                pw_json_key(&json, "column");
+                pw_json_text(&json, v->by[b]);
+                pw_json_key(&json, "value");
+                pw_json_text(&json, values[i]);
+                json_score(&json, &score);
+                pw_json_close(&json, '}');
+            }
+        }
+        pw_json_close(&json, ']');
+        pw_json_close(&json, '}');
+    }
+    pw_json_close(&json, ']');
+    pw_json_key(&json, "skipped");
+    pw_json_open(&json, '[');
+    for (uint32_t row = 0; row < v->input->rows; row++) {
+        if (v->predictions[row].ran) continue;
+        pw_json_open(&json, '{');
+        pw_json_key(&json, "row");
+        pw_json_integer(&json, row + 1);
+        pw_json_key(&json, "why");
+        pw_json_text(&json, v->predictions[row].why);
+        pw_json_close(&json, '}');
+    }
+    pw_json_close(&json, ']');
+    pw_json_close(&json, '}');
+    pw_json_end(&json);
+    return check_written(out, error);
+}
+
+static void csv_field(FILE *out, const char *text) {
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"') fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+pw_status pw_validation_write_csv(const pw_validation *v, FILE *out, pw_error *error) {
+    fprintf(out, "row,id,status,measured,predicted,predicted_stack\n");
+    for (uint32_t row = 0; row < v->input->rows; row++) {
+        const pw_prediction *p = &v->predictions[row];
+        fprintf(out, "%u,", row + 1);
+        csv_field(out, pw_measured_text(v->input, row, "id"));
+        if (!p->ran) {
+            char status[192];
+            snprintf(status, sizeof status, "skipped: %s", p->why);
+            fputc(',', out);
+            csv_field(out, status);
+            fprintf(out, ",,,\n");
+            continue;
+        }
+        fprintf(out, ",ok,%.9g,%.9g,", p->measured, p->plain);
+        if (isnan(p->stack)) fputc('\n', out);
+        else fprintf(out, "%.9g\n", p->stack);
+    }
+    return check_written(out, error);
+}
