@@ -74,11 +74,11 @@ double pw_path_bandwidth_Bps(const pw_fabric *fabric, const pw_path *path); /* s
 typedef struct pw_network_desc {
     int topology;            /* index into pw_topology_table */
     double oversubscription; /* >= 1: leaf downlinks over uplinks */
-    int64_t radix;           /* ports of a switch; 0: as the data sheet's 64 of the link rate */
+    int64_t radix;           /* ports of a switch; 0: the catalogue's switch for the node, else 64; single_switch: no limit */
     double port_Bps;         /* line rate of a NIC port; NaN: the node's NIC */
     double efficiency;       /* payload over line rate; NaN: from the catalogue */
-    double hop_latency_s;    /* per switch hop */
-    double cable_latency_s;
+    double hop_latency_s;    /* per switch hop; NaN: from the catalogue */
+    double cable_latency_s;  /* NaN: from the catalogue */
 } pw_network_desc;
 extern const pw_kind pw_network_kind; /* "network" in the registry */
 
@@ -89,21 +89,34 @@ typedef struct pw_topology {
     pw_status (*build)(pw_network *network, pw_error *error);
     /* Appends the links from port a to port b (different ports); hash picks among equal paths (static ECMP). */
     void (*route)(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
+    /* Visits every link of every equal path with its share of an evenly spread flow of 1 from port a to port b. */
+    void (*spread)(const pw_network *network, uint32_t port_a, uint32_t port_b,
+                   void (*visit)(void *object, pw_link link, double fraction), void *object);
 } pw_topology;
 extern const pw_topology pw_topology_table[]; /* ends with a NULL name: single_switch, fat_tree, rail_optimized */
 extern const char *const pw_topology_names[]; /* the names, NULL-terminated, for the registry */
 
-/* ports: NIC vertices already in the fabric. The fabric must outlive the network. */
+/* ports: NIC vertices already in the fabric. The fabric must outlive the network. Here every figure of desc must be
+ * known (pw_cluster_create fills in those of the catalogue). Links into a switch carry hop and cable latency, links into
+ * a NIC the cable's. */
 pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, const pw_network_desc *desc,
                             const pw_vertex *ports, uint32_t nodes, uint32_t rails, pw_network **network,
                             pw_error *error);
 void pw_network_destroy(pw_network *network);
+/* Appends the links from port a to port b to *path (none when a is b). The same arguments always give the same route.
+ * Fails with PW_BAD_INPUT when a port does not exist. Costs under 200 ns. */
 pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
+/* The load of a flow that is spread evenly over all equal paths (adaptive routing, or many flows): calls visit once for
+ * every link used, with the share of the flow that it carries. Fails as pw_network_route does. */
+pw_status pw_network_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
+                            void (*visit)(void *object, pw_link link, double fraction), void *object);
 /* Facts for `describe`: counts of switches per tier, bisection bandwidth (bytes/s, one direction), largest hop count. */
 typedef struct pw_network_facts {
     uint32_t leaves, spines, cores, tiers;
-    double bisection_Bps;
-    uint32_t cables;
+    double bisection_Bps;    /* payload, one direction: uplinks of half of the leaves, at most half of the ports */
+    uint32_t cables;         /* physical ones, both directions in each */
+    uint32_t hops;           /* links on the longest route between ports */
+    double oversubscription; /* as built: ports in use of a leaf over its uplinks; 1 with one leaf */
 } pw_network_facts;
 pw_network_facts pw_network_get_facts(const pw_network *network);
 
