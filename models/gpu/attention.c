@@ -1,0 +1,48 @@
+/* Blocks and masking as in FlashAttention-2 (Dao 2023, section 3.3); flops as its section 4.1 counts them, except that
+ * a causal mask leaves exactly the pairs it leaves, not half. */
+#include "models/gpu/attention.h"
+
+#include <math.h>
+
+static const double block_queries = 128;
+static const double least_rows = 16;        /* rows of the matrix unit's smallest operand */
+static const double backward_flops = 2.5;   /* five products of q x k size against two */
+static const double backward_traffic = 2;   /* q, k, v, o and their gradients */
+
+void pw_attention_cost(const pw_attention_parameters *parameters, const pw_attention_machine *machine,
+                       const pw_attention_shape *shape, double clock_ratio, double sms, pw_kernel_cost *cost) {
+    const pw_attention_parameters *p = parameters;
+    /* queries above the diagonal's first key see nothing */
+    double queries = shape->causal ? fmin(shape->queries, shape->keys) : shape->queries, keys = shape->keys;
+    double rows = fmin(block_queries, least_rows * ceil(queries / least_rows));
+    double row_blocks = ceil(queries / rows), all_keys = rows * ceil(keys / rows);
+    /* sum over row blocks of the keys that they see, in whole blocks */
+    double seen = row_blocks * all_keys, pairs = queries * keys;
+    if (shape->causal) {
+        double before = rows * ceil((keys - queries) / rows); /* keys that every query sees */
+        seen = row_blocks * before + rows * row_blocks * (row_blocks + 1) / 2;
+        pairs -= queries * (queries - 1) / 2;
+    }
+    double groups = shape->batch * shape->heads, blocks = groups * row_blocks;
+    double per_key = rows * (4 * shape->head_dim + p->softmax_flops) / (p->flop_efficiency * machine->peak_flops / machine->sms);
+    double work = groups * seen * per_key, longest = all_keys * per_key;
+    /* short queries: the keys of one head are spread over the idle SMs */
+    if (row_blocks == 1 && blocks < sms) longest = work / sms;
+    double compute = (work / sms + p->tail * longest + blocks / sms * p->block) / clock_ratio;
+    double bytes = machine->element_bytes * shape->batch * shape->head_dim *
+                   (2 * shape->queries * shape->heads + 2 * shape->keys * shape->kv_heads);
+    double flops = 4 * groups * shape->head_dim * pairs, extra = p->preparation;
+    if (shape->backward) {
+        compute *= backward_flops / p->backward_efficiency;
+        flops *= backward_flops;
+        bytes *= backward_traffic;
+        extra = 0;
+    }
+    double memory = bytes / machine->memory_Bps, c2 = compute * compute, m2 = memory * memory;
+    cost->start_s = p->start;
+    cost->compute_s = compute;
+    cost->memory_s = memory * (1 + extra);
+    cost->total_s = p->start + sqrt(sqrt(c2 * c2 + m2 * m2)) + extra * memory;
+    cost->flops = flops;
+    cost->hbm_bytes = bytes * (1 + extra);
+}

@@ -1,0 +1,61 @@
+/* Tile and wave counting as in NVIDIA's Matrix Multiplication Background (DU-09799-001, chapters on tile and wave
+ * quantisation); the ramp in k, the operand feed, split-k and the smooth join of arithmetic and traffic are ours. */
+#include "models/gpu/gemm.h"
+
+#include <math.h>
+
+#include "sim/math.h"
+
+/* Rows and columns of the output one thread block makes. */
+static const double tile_rows[PW_GEMM_TILES] = {256, 128, 128, 128, 64, 64, 32, 16};
+static const double tile_columns[PW_GEMM_TILES] = {128, 256, 128, 64, 128, 64, 64, 64};
+static const double splits_of_k[PW_GEMM_SPLITS] = {1, 2, 3, 4, 6, 8, 16};
+static const double partial_bytes = 4; /* partial sums of a split are fp32 */
+
+void pw_gemm_prepare(const pw_gemm_parameters *parameters, const pw_gemm_machine *machine, pw_gemm_model *model) {
+    model->parameters = *parameters;
+    model->machine = *machine;
+    double best_reuse = tile_rows[0] * tile_columns[0] / (tile_rows[0] + tile_columns[0]);
+    double flops_per_sm = parameters->flop_efficiency * machine->peak_flops / machine->sms;
+    double feed_per_sm = parameters->feed * machine->peak16_flops / machine->sms;
+    for (int i = 0; i < PW_GEMM_TILES; i++) {
+        double area = tile_rows[i] * tile_columns[i], edge = tile_rows[i] + tile_columns[i];
+        double discount = pw_pow(area / edge / best_reuse, parameters->tile_discount);
+        model->tile_s[i] = fmax(2 * area / (flops_per_sm * discount), edge * machine->element_bytes / feed_per_sm);
+    }
+}
+
+void pw_gemm_cost(const pw_gemm_model *model, double batch, double m, double n, double k, double output_bytes, bool casts,
+                  double clock_ratio, double sms, pw_kernel_cost *cost) {
+    const pw_gemm_parameters *p = &model->parameters;
+    const pw_gemm_machine *machine = &model->machine;
+    double outputs = batch * m * n, bytes = machine->element_bytes * batch * (m + n) * k + output_bytes * outputs;
+    double bandwidth = p->memory_efficiency * machine->memory_Bps;
+    double best = INFINITY, best_compute = 0, best_memory = 0, best_bytes = 0, best_split = 0;
+    for (int i = 0; i < PW_GEMM_TILES; i++) {
+        double tiles = batch * ceil(m / tile_rows[i]) * ceil(n / tile_columns[i]);
+        for (int j = 0; j < PW_GEMM_SPLITS; j++) {
+            double split = splits_of_k[j], blocks = tiles * split, waves = blocks / sms;
+            if (split > k) break;
+            double turns = p->quantisation * ceil(waves) + (1 - p->quantisation) * fmax(1, waves);
+            double compute = turns * model->tile_s[i] * (k / split + p->ramp_k) / clock_ratio;
+            double moved = bytes + (j ? partial_bytes * outputs * (split + 1) : 0), extra = j ? p->split : 0;
+            double memory = moved / (bandwidth * fmin(1, p->saturation * fmin(blocks, sms) / machine->sms));
+            if (fmax(compute, memory) + extra >= best) continue;
+            double c2 = compute * compute, m2 = memory * memory, total = sqrt(sqrt(c2 * c2 + m2 * m2)) + extra;
+            if (total >= best) continue;
+            best = total;
+            best_compute = compute;
+            best_memory = memory;
+            best_bytes = moved;
+            best_split = extra;
+        }
+    }
+    double cast_bytes = casts ? p->cast_traffic * batch * m * k : 0, cast_s = casts ? p->cast : 0;
+    cost->start_s = p->start + best_split + cast_s;
+    cost->compute_s = best_compute;
+    cost->memory_s = best_memory + cast_bytes / bandwidth;
+    cost->total_s = p->start + best + cast_s + cast_bytes / bandwidth;
+    cost->flops = 2 * outputs * k;
+    cost->hbm_bytes = best_bytes + cast_bytes;
+}

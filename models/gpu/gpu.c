@@ -1,0 +1,182 @@
+/* A device's kernels: parameters resolved once, then one equation per class. */
+#include "models/gpu/gpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/gpu/parameters.h"
+
+const char *const pw_kernel_class_names[] = {
+#define NAME(NAME, name, text) name,
+    PW_KERNEL_MAP(NAME)
+#undef NAME
+    NULL};
+
+struct pw_gpu {
+    const pw_allocator *allocator;
+    const pw_device *device;
+    double peak16, sms; /* a device that does not tell its SMs is one unit */
+    bool has[PW_PRECISION_COUNT];
+    bool casts[PW_PRECISION_COUNT];
+    pw_gemm_model gemm[PW_PRECISION_COUNT];
+    pw_attention_parameters attention[PW_PRECISION_COUNT];
+    pw_attention_machine attention_machine[PW_PRECISION_COUNT];
+    pw_traffic_parameters traffic;
+    double saturation;
+    char gemm_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
+    char attention_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
+    char traffic_text[sizeof(((pw_parameter_choice *)0)->text)];
+};
+
+/* Parameters of one precision, which the device has a unit for. */
+static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precision precision, pw_error *error) {
+    const pw_device *device = gpu->device;
+    const pw_table *table;
+    pw_parameter_choice choice;
+    pw_gemm_parameters gemm;
+    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_GEMM, &table, error));
+    PW_TRY(pw_parameter_choose(catalogue, table, device, precision, &choice, error));
+    PW_TRY(pw_gemm_parameters_read(table, choice.row, &gemm, error));
+    double slower = 1; /* what the fallback table says against the row */
+    if (choice.flop_efficiency > 0) {
+        slower = choice.flop_efficiency / gemm.flop_efficiency;
+        gemm.flop_efficiency = choice.flop_efficiency;
+    }
+    pw_gemm_machine machine = {.peak_flops = device->peak_flops[precision],
+                               .peak16_flops = gpu->peak16,
+                               .sms = gpu->sms,
+                               .memory_Bps = device->memory_Bps,
+                               .element_bytes = pw_precision_bytes(precision)};
+    pw_gemm_prepare(&gemm, &machine, &gpu->gemm[precision]);
+    gpu->casts[precision] = gemm.cast_traffic > 0; /* only fitted where the layer quantises */
+    memcpy(gpu->gemm_text[precision], choice.text, sizeof choice.text);
+
+    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_ATTENTION, &table, error));
+    PW_TRY(pw_parameter_choose(catalogue, table, device, precision, &choice, error));
+    PW_TRY(pw_attention_parameters_read(table, choice.row, &gpu->attention[precision], error));
+    gpu->attention[precision].flop_efficiency *= slower < 1 ? slower : 1;
+    gpu->attention_machine[precision] = (pw_attention_machine){.peak_flops = machine.peak_flops,
+                                                               .sms = machine.sms,
+                                                               .memory_Bps = gemm.memory_efficiency * machine.memory_Bps,
+                                                               .element_bytes = machine.element_bytes};
+    memcpy(gpu->attention_text[precision], choice.text, sizeof choice.text);
+    gpu->has[precision] = true;
+    return PW_OK;
+}
+
+pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *device, pw_gpu **result,
+                        pw_error *error) {
+    const pw_device *found;
+    PW_TRY(pw_catalogue_device(catalogue, device, &found, error));
+    if (!(found->memory_Bps > 0) || !(pw_device_peak16(found) > 0))
+        return pw_fail(error, PW_UNSUPPORTED, NULL, found->line, "see `podwright explain` for what the catalogue knows",
+                       "%s has no memory bandwidth or no peak in the catalogue; kernel times need both", found->name);
+    pw_gpu *gpu = pw_alloc_zero(allocator, sizeof *gpu);
+    if (!gpu) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a device's kernel parameters");
+    gpu->allocator = allocator;
+    gpu->device = found;
+    gpu->peak16 = pw_device_peak16(found);
+    gpu->sms = found->sm_count > 0 ? found->sm_count : 1;
+
+    pw_status status = PW_OK;
+    for (int i = 0; i < PW_PRECISION_COUNT && status == PW_OK; i++)
+        if (found->peak_flops[i] > 0) status = resolve(gpu, catalogue, (pw_precision)i, error);
+    const pw_table *table = NULL;
+    pw_parameter_choice choice;
+    if (status == PW_OK) status = pw_parameter_table(catalogue, PW_TABLE_TRAFFIC, &table, error);
+    if (status == PW_OK) status = pw_parameter_choose(catalogue, table, found, PW_PRECISION_BF16, &choice, error);
+    if (status == PW_OK) status = pw_traffic_parameters_read(table, choice.row, &gpu->traffic, error);
+    if (status != PW_OK) {
+        pw_gpu_destroy(gpu);
+        return status;
+    }
+    memcpy(gpu->traffic_text, choice.text, sizeof choice.text);
+    for (int i = PW_PRECISION_COUNT - 1; i >= 0; i--)
+        if (gpu->has[i]) gpu->saturation = gpu->gemm[i].parameters.saturation;
+    for (int i = PW_PRECISION_FP16; i <= PW_PRECISION_BF16; i++)
+        if (gpu->has[i]) gpu->saturation = gpu->gemm[i].parameters.saturation;
+    *result = gpu;
+    return PW_OK;
+}
+
+void pw_gpu_destroy(pw_gpu *gpu) {
+    if (gpu) pw_free(gpu->allocator, gpu, sizeof *gpu);
+}
+
+const pw_device *pw_gpu_device(const pw_gpu *gpu) { return gpu->device; }
+
+double pw_gpu_reference_clock_Hz(const pw_gpu *gpu) {
+    const pw_device *device = gpu->device;
+    return device->tensor_peak_Hz > 0 ? device->tensor_peak_Hz : device->boost_Hz > 0 ? device->boost_Hz : device->base_Hz;
+}
+
+const char *pw_gpu_provenance(const pw_gpu *gpu, pw_kernel_class kind, pw_precision precision) {
+    if (kind != PW_KERNEL_GEMM && kind != PW_KERNEL_ATTENTION) return gpu->traffic_text;
+    if (!gpu->has[precision]) return "the device has no unit for this precision";
+    return kind == PW_KERNEL_GEMM ? gpu->gemm_text[precision] : gpu->attention_text[precision];
+}
+
+static pw_status bad_dimension(const pw_kernel *kernel, pw_error *error) {
+    return pw_fail(error, PW_BAD_INPUT, NULL, 0, "counts are at least 1; bytes and flops are finite and at least 0",
+                   "a %s kernel has a size out of range", pw_kernel_class_names[kernel->kind]);
+}
+
+pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const pw_gpu_state *state, pw_kernel_cost *cost,
+                             pw_error *error) {
+    double clock = state ? state->clock_ratio : 1, sms = state && state->sms != 0 ? state->sms : gpu->sms;
+    pw_precision precision = kernel->precision;
+    if (!(clock > 0) || !(sms > 0 && sms <= gpu->sms))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the clock ratio is above 0; SMs are above 0 and at most the device's",
+                       "%s cannot run at clock ratio %g on %g of %g SMs", gpu->device->name, clock, sms, gpu->sms);
+    if (kernel->kind != PW_KERNEL_GEMM && kernel->kind != PW_KERNEL_ATTENTION) {
+        if (!(kernel->memory.bytes >= 0 && kernel->memory.flops >= 0) || isinf(kernel->memory.bytes + kernel->memory.flops))
+            return bad_dimension(kernel, error);
+        pw_traffic_cost(&gpu->traffic, gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
+                        kernel->memory.flops, clock, sms / gpu->sms, gpu->saturation, cost);
+        return PW_OK;
+    }
+    if (!gpu->has[precision])
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "choose a precision that `podwright explain` lists for the device",
+                       "%s has no %s arithmetic", gpu->device->name, pw_precision_names[precision]);
+    if (kernel->kind == PW_KERNEL_GEMM) {
+        double output_bytes = kernel->gemm.output_bytes_per_element;
+        if (kernel->gemm.batch < 1 || kernel->gemm.m < 1 || kernel->gemm.n < 1 || kernel->gemm.k < 1 ||
+            !(output_bytes >= 0))
+            return bad_dimension(kernel, error);
+        if (output_bytes == 0) output_bytes = fmax(2, pw_precision_bytes(precision));
+        pw_gemm_cost(&gpu->gemm[precision], (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
+                     (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised, clock, sms, cost);
+        return PW_OK;
+    }
+    pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
+                                (double)kernel->attention.keys,     (double)kernel->attention.heads,
+                                (double)kernel->attention.kv_heads, (double)kernel->attention.head_dim,
+                                kernel->attention.causal,           kernel->attention.backward};
+    if (shape.batch < 1 || shape.queries < 1 || shape.keys < 1 || shape.heads < 1 || shape.kv_heads < 1 ||
+        shape.head_dim < 1)
+        return bad_dimension(kernel, error);
+    pw_attention_cost(&gpu->attention[precision], &gpu->attention_machine[precision], &shape, clock, sms, cost);
+    return PW_OK;
+}
+
+pw_status pw_gpu_launch_s(const pw_catalogue *catalogue, const char *host, double *launch_s, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_LAUNCH, &table, error));
+    int row = pw_table_find_row(table, host), column = pw_table_find_column(table, "launch");
+    if (column < 0)
+        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), 1, NULL, "the table has no column \"launch\"");
+    if (row < 0) {
+        char hint[200] = "known kinds:";
+        for (size_t i = 0; i < pw_table_rows(table); i++) {
+            size_t used = strlen(hint);
+            snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
+        }
+        return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, hint, "unknown kind of host CPU \"%s\"", host);
+    }
+    *launch_s = pw_table_number_at(table, (size_t)row, (size_t)column);
+    if (!(*launch_s >= 0))
+        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, (size_t)row), NULL,
+                       "the launch cost of \"%s\" is not a number", host);
+    return PW_OK;
+}

@@ -1,0 +1,252 @@
+/* What holds for every kernel, whatever the parameters: physics, the clock, SMs, and the steps that data show. */
+#include "models/gpu/gpu.h"
+#include "tests/harness/check.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static pw_catalogue *catalogue;
+static const char *const devices[] = {"A100-SXM4-80GB", "H100-SXM5-80GB", "H200-SXM-141GB", "B200-SXM-180GB", "V100-SXM2-32GB",
+                                      "MI300X"};
+enum { DEVICES = sizeof devices / sizeof *devices, DRAWS = 4000 };
+static const uint64_t seed = 20240607;
+
+static pw_gpu *open_gpu(const char *device) {
+    pw_error error = {0};
+    pw_gpu *gpu = NULL;
+    char text[2048];
+    if (!catalogue && pw_catalogue_load(NULL, NULL, &catalogue, &error) != PW_OK) {
+        printf("# %s\n", pw_error_text(&error, text, sizeof text));
+        exit(1);
+    }
+    if (pw_gpu_create(NULL, catalogue, device, &gpu, &error) != PW_OK) {
+        printf("# %s\n", pw_error_text(&error, text, sizeof text));
+        exit(1);
+    }
+    return gpu;
+}
+
+static pw_kernel_cost cost_of(const pw_gpu *gpu, pw_kernel kernel, double clock, double sms) {
+    pw_gpu_state state = {clock, sms};
+    pw_kernel_cost cost = {0};
+    pw_error error = {0};
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, &state, &cost, &error), PW_OK);
+    return cost;
+}
+
+static pw_kernel gemm(int64_t m, int64_t n, int64_t k) {
+    return (pw_kernel){.kind = PW_KERNEL_GEMM, .precision = PW_PRECISION_FP16, .gemm = {.batch = 1, .m = m, .n = n, .k = k}};
+}
+
+static pw_kernel attention(int64_t batch, int64_t length, bool causal, bool backward) {
+    return (pw_kernel){.kind = PW_KERNEL_ATTENTION,
+                       .precision = PW_PRECISION_FP16,
+                       .attention = {batch, length, length, 16, 16, 128, causal, backward}};
+}
+
+static uint64_t state_of_draws;
+static int64_t draw(int64_t low, int64_t high) { /* log-uniform enough: a random number of bits */
+    state_of_draws = state_of_draws * 6364136223846793005u + 1442695040888963407u;
+    int64_t bits = (int64_t)((state_of_draws >> 33) % 16), value = (int64_t)((state_of_draws >> 40) & ((1u << bits) - 1)) + low;
+    return value < low ? low : value > high ? high : value;
+}
+
+PW_TEST(no_multiply_beats_peak_flops_or_the_bytes_it_must_move) {
+    printf("# seed %" PRIu64 "\n", seed);
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        const pw_device *device = pw_gpu_device(gpu);
+        state_of_draws = seed;
+        for (int i = 0; i < DRAWS; i++) {
+            int64_t m = draw(1, 32768), n = draw(1, 32768), k = draw(1, 32768);
+            double clock = 0.4 + 0.1 * (double)(i % 9), share = i % 3 ? 1 : 0.8;
+            pw_kernel_cost cost = cost_of(gpu, gemm(m, n, k), clock, floor(device->sm_count * share));
+            double flops = 2.0 * (double)m * (double)n * (double)k, bytes = 2.0 * ((double)m * (double)n + (double)m * (double)k + (double)n * (double)k);
+            double peak = device->peak_flops[PW_PRECISION_FP16] * clock * floor(device->sm_count * share) / device->sm_count;
+            PW_EXPECT(cost.total_s >= flops / peak);
+            PW_EXPECT(cost.total_s >= bytes / device->memory_Bps);
+            PW_EXPECT(cost.total_s >= cost.start_s);
+            PW_EXPECT_NEAR(cost.flops, flops, 1e-12);
+        }
+        pw_gpu_destroy(gpu);
+    }
+}
+
+PW_TEST(no_attention_beats_peak_flops) {
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        const pw_device *device = pw_gpu_device(gpu);
+        state_of_draws = seed;
+        for (int i = 0; i < DRAWS; i++) {
+            pw_kernel kernel = attention(draw(1, 64), draw(1, 16384), i % 2, i % 3 == 0);
+            kernel.attention.keys += i % 5 ? 0 : draw(1, 4096);
+            kernel.attention.head_dim = 64 << (i % 3);
+            kernel.attention.kv_heads = 1 + i % 16;
+            double clock = 0.5 + 0.1 * (double)(i % 6);
+            pw_kernel_cost cost = cost_of(gpu, kernel, clock, 0);
+            PW_EXPECT(cost.total_s >= cost.flops / (device->peak_flops[PW_PRECISION_FP16] * clock));
+            PW_EXPECT(cost.total_s >= cost.hbm_bytes / device->memory_Bps * 0.999999);
+        }
+        pw_gpu_destroy(gpu);
+    }
+}
+
+/* Along one dimension, at shapes of whole tiles. */
+PW_TEST(a_larger_multiply_takes_longer) {
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        for (int which = 0; which < 3; which++)
+            for (int64_t other = 1024; other <= 8192; other *= 2) {
+                double before = 0;
+                for (int64_t size = 256; size <= 32768; size += 256) {
+                    pw_kernel kernel = gemm(which == 0 ? size : other, which == 1 ? size : other, which == 2 ? size : other);
+                    double now = cost_of(gpu, kernel, 1, 0).total_s;
+                    PW_EXPECT(now >= before);
+                    before = now;
+                }
+            }
+        pw_gpu_destroy(gpu);
+    }
+}
+
+PW_TEST(one_row_above_a_tile_costs_more_and_fewer_rows_never_much_more) {
+    pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
+    double at = cost_of(gpu, gemm(4096, 4096, 4096), 1, 0).total_s;
+    PW_EXPECT(cost_of(gpu, gemm(4097, 4096, 4096), 1, 0).total_s > at);
+    PW_EXPECT(cost_of(gpu, gemm(4095, 4096, 4096), 1, 0).total_s <= at);
+    pw_gpu_destroy(gpu);
+}
+
+/* SGLang's table on A100, n = 1024, k = 4096: 104 tiles of 256 x 128 fill one wave, 112 need two; 0.55 of the rate is left. */
+PW_TEST(a_second_wave_shows_on_a100) {
+    pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
+    pw_kernel_cost one = cost_of(gpu, gemm(3328, 1024, 4096), 1, 0), two = cost_of(gpu, gemm(3584, 1024, 4096), 1, 0);
+    double left = (two.flops / two.total_s) / (one.flops / one.total_s);
+    printf("# rate after the step over rate before: %.3f\n", left);
+    PW_EXPECT(left < 0.92);
+    PW_EXPECT(two.total_s > 1.15 * one.total_s);
+    pw_gpu_destroy(gpu);
+}
+
+PW_TEST(the_clock_divides_arithmetic_and_leaves_memory_and_start_up) {
+    pw_gpu *gpu = open_gpu("H100-SXM5-80GB");
+    /* one tile, one split: the choice cannot change */
+    pw_kernel_cost slow = cost_of(gpu, gemm(8192, 8192, 8192), 0.5, 0), fast = cost_of(gpu, gemm(8192, 8192, 8192), 1, 0);
+    PW_EXPECT_NEAR(slow.compute_s, 2 * fast.compute_s, 1e-12);
+    PW_EXPECT_NEAR(slow.memory_s, fast.memory_s, 1e-12);
+    PW_EXPECT_NEAR(slow.start_s, fast.start_s, 1e-12);
+    PW_EXPECT(slow.total_s > 1.9 * fast.total_s && slow.total_s < 2 * fast.total_s);
+    pw_kernel vector = gemm(1, 16384, 16384); /* streams its matrix */
+    PW_EXPECT_NEAR(cost_of(gpu, vector, 0.9, 0).total_s, cost_of(gpu, vector, 1, 0).total_s, 0.01);
+    pw_kernel norm = {.kind = PW_KERNEL_NORM, .precision = PW_PRECISION_BF16, .memory = {1e9, 0}};
+    PW_EXPECT_NEAR(cost_of(gpu, norm, 0.5, 0).total_s, cost_of(gpu, norm, 1, 0).total_s, 0);
+    slow = cost_of(gpu, attention(4, 4096, true, true), 0.5, 0);
+    fast = cost_of(gpu, attention(4, 4096, true, true), 1, 0);
+    PW_EXPECT_NEAR(slow.compute_s, 2 * fast.compute_s, 1e-12);
+    PW_EXPECT_NEAR(slow.memory_s, fast.memory_s, 1e-12);
+    pw_gpu_destroy(gpu);
+}
+
+PW_TEST(fewer_sms_slow_arithmetic_in_proportion) {
+    pw_gpu *gpu = open_gpu("H100-SXM5-80GB");
+    double all = cost_of(gpu, gemm(16384, 16384, 8192), 1, 132).total_s, half = cost_of(gpu, gemm(16384, 16384, 8192), 1, 66).total_s;
+    PW_EXPECT_NEAR(half, 2 * all, 0.03);
+    PW_EXPECT(cost_of(gpu, gemm(16384, 16384, 8192), 1, 116).total_s > all);
+    pw_gpu_destroy(gpu);
+}
+
+PW_TEST(achieved_bandwidth_rises_with_bytes) {
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        double before = 0;
+        for (double bytes = 1e4; bytes < 1e10; bytes *= 3) {
+            pw_kernel kernel = {.kind = PW_KERNEL_ELEMENTWISE, .precision = PW_PRECISION_BF16, .memory = {bytes, 0}};
+            double rate = bytes / cost_of(gpu, kernel, 1, 0).total_s;
+            PW_EXPECT(rate > before && rate < pw_gpu_device(gpu)->memory_Bps);
+            before = rate;
+        }
+        PW_EXPECT(before > 0.5 * pw_gpu_device(gpu)->memory_Bps);
+        pw_gpu_destroy(gpu);
+    }
+}
+
+PW_TEST(a_causal_mask_saves_up_to_half_and_backward_costs_about_two_and_a_half) {
+    pw_gpu *gpu = open_gpu("H100-SXM5-80GB");
+    double ratio_before = 1;
+    for (int64_t length = 512; length <= 16384; length *= 2) {
+        double full = cost_of(gpu, attention(16384 / length, length, false, false), 1, 0).total_s;
+        double causal = cost_of(gpu, attention(16384 / length, length, true, false), 1, 0).total_s;
+        PW_EXPECT(causal < full && causal > full / 2); /* masked halves of blocks are computed all the same */
+        PW_EXPECT(causal / full < ratio_before);       /* ... which matters less the longer the sequence */
+        ratio_before = causal / full;
+    }
+    pw_kernel_cost forward = cost_of(gpu, attention(2, 8192, true, false), 1, 0), backward = cost_of(gpu, attention(2, 8192, true, true), 1, 0);
+    PW_EXPECT_NEAR(backward.flops, 2.5 * forward.flops, 1e-12);
+    PW_EXPECT(backward.total_s > 1.5 * forward.total_s && backward.total_s < 3.5 * forward.total_s);
+    pw_gpu_destroy(gpu);
+}
+
+PW_TEST(batched_multiply_equals_taller_multiply_of_whole_tiles) {
+    pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
+    pw_kernel batched = gemm(2048, 2048, 128);
+    batched.gemm.batch = 16;
+    pw_kernel_cost a = cost_of(gpu, batched, 1, 0), b = cost_of(gpu, gemm(16 * 2048, 2048, 128), 1, 0);
+    PW_EXPECT_NEAR(a.flops, b.flops, 1e-12);
+    PW_EXPECT_NEAR(a.compute_s, b.compute_s, 1e-9); /* the same tiles */
+    PW_EXPECT(a.hbm_bytes > b.hbm_bytes);           /* but sixteen right operands */
+    pw_gpu_destroy(gpu);
+}
+
+PW_TEST(bad_sizes_and_missing_units_are_errors) {
+    pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
+    pw_error error = {0};
+    pw_kernel_cost cost;
+    pw_kernel kernel = gemm(0, 1, 1);
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "gemm");
+    kernel = gemm(1, 1, 1);
+    kernel.precision = PW_PRECISION_FP8;
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, &error), PW_UNSUPPORTED);
+    PW_EXPECT_CONTAINS(error.what, "fp8");
+    kernel.precision = PW_PRECISION_BF16;
+    pw_gpu_state state = {1, 109};
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, &state, &cost, &error), PW_BAD_INPUT);
+    state = (pw_gpu_state){0, 0};
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, &state, &cost, &error), PW_BAD_INPUT);
+    kernel = attention(1, 1, false, false);
+    kernel.attention.kv_heads = 0;
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, &error), PW_BAD_INPUT);
+    kernel = (pw_kernel){.kind = PW_KERNEL_LOSS, .precision = PW_PRECISION_BF16, .memory = {-1, 0}};
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "loss");
+    pw_gpu *none = NULL;
+    PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "A1000-SXM9", &none, &error), PW_NOT_FOUND);
+    pw_gpu_destroy(gpu);
+}
+
+PW_TEST(a_multiply_costs_under_a_microsecond) {
+    pw_gpu *gpu = open_gpu("H100-SXM5-80GB");
+    struct timespec begin, end;
+    double sum = 0;
+    enum { TIMES = 20000 };
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    for (int i = 0; i < TIMES; i++) {
+        pw_kernel kernel = gemm(1 + i, 4096, 4096);
+        pw_kernel_cost cost;
+        pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, NULL);
+        sum += cost.total_s;
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    double each = ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec)) / TIMES;
+    printf("# %.0f ns a multiply (sum %g s)\n", 1e9 * each, sum);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    PW_EXPECT(each < 1e-6);
+#endif
+    pw_gpu_destroy(gpu);
+}
+
+int main(int argc, char **argv) {
+    int failed = pw_run_tests(argc, argv);
+    pw_catalogue_destroy(catalogue);
+    return failed;
+}
