@@ -49,7 +49,7 @@ typedef struct pw_train_desc {
     int precision;           /* pw_precision: fp16, bf16, fp8 */
     int recompute, sharding, schedule;
     const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
-    /* What the stack decides unless said here: -1 as the stack, else 0 / 1. */
+    /* What the stack decides unless said here: 0 off, 1 on, 2 (or -1) as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;
     double bucket_bytes;     /* gradient bucket; NaN: the stack's */
 } pw_train_desc;

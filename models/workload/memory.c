@@ -1,0 +1,154 @@
+/* The memory account: closed forms per pipeline stage.
+ *
+ * Activations follow Korthikanti et al. 2022 ("Reducing Activation Recomputation in Large Transformer Models", section 4)
+ * tensor by tensor, so that grouped-query attention, gated MLPs, flash attention and models without dropout fit in.
+ * With s, b, h, a, t as there, a plain layer with dropout keeps s b h (10 + 24/t + 5 a s/(h t)) bytes, with sequence
+ * parallel all of it is divided by t, and selective recompute or flash attention drop the last term. See
+ * docs/models/memory.md.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/workload/plan.h"
+
+/* Bytes kept of one layer and one micro-batch. full: nothing is computed again. */
+static double layer_activations(const pw_plan *plan, int recompute) {
+    const pw_model_shape *shape = &plan->shape;
+    double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
+    double divisor = plan->sequence_parallel ? t : 1;
+    if (recompute == PW_RECOMPUTE_FULL) return 2 * tokens * h / divisor; /* the layer's input alone */
+    /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
+    double whole = 4 * 2 * h + (plan->stack.dropout ? 2 * h : 0);
+    double q = (double)shape->query_width, k = (double)shape->key_width, f = (double)shape->ffn;
+    /* Queries, the projection's input; keys, values; inner MLP activations and the second matrix's input. */
+    double split = 2 * q + 2 * q + 2 * 2 * k + 2 * (double)shape->fc1 * f + 2 * f;
+    double bytes = tokens * (whole / divisor + split / t);
+    if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE) {
+        /* Softmax output, dropout output and its mask; without dropout the output alone. */
+        double per_score = plan->stack.dropout ? 5 : 2;
+        bytes += per_score * (double)shape->heads * (double)plan->sequence * tokens / t;
+    }
+    return bytes;
+}
+
+static pw_memory_account account_of(const pw_plan *plan, const pw_device *device, int64_t stage) {
+    pw_memory_account account = {0};
+    double parameters = pw_plan_stage_parameters(plan, stage), shards = plan->zero1 ? (double)(plan->d * plan->c) : 1;
+    account.weights = 2 * parameters;
+    account.gradients = plan->gradient_bytes * parameters;
+    account.optimizer = plan->optimizer_bytes * parameters / shards;
+
+    double tokens = (double)plan->tokens, h = (double)plan->shape.hidden, t = (double)plan->t;
+    double divisor = plan->sequence_parallel ? t : 1, in_flight = (double)pw_plan_in_flight(plan, stage);
+    double per_chunk = (double)plan->per_chunk;
+    /* A short end chunk has a layer less, in every micro-batch of that chunk; the account takes full chunks for the
+     * other chunks of the stage. */
+    double layers_in_flight = per_chunk * in_flight;
+    if (plan->v == 1) layers_in_flight = (double)pw_plan_layers(plan, stage, 0) * in_flight;
+    account.activations = layers_in_flight * layer_activations(plan, plan->desc->recompute);
+
+    if (stage == 0) { /* token numbers; the mask of the embedding's dropout */
+        double passes = in_flight / (double)plan->v;
+        account.logits += passes * (8 * tokens + (plan->stack.dropout ? tokens * h / divisor : 0));
+    }
+    if (stage == plan->p - 1) /* inputs of the final norm and the output layer; logits */
+        account.logits += 2 * 2 * tokens * h / divisor + plan->stack.logits * tokens * (double)plan->vocabulary / t;
+
+    if (plan->sequence_parallel) account.buffers += 2 * 2 * tokens * h; /* gathered input and its gradient */
+    if (plan->p > 1) account.buffers += 4 * 2 * tokens * h / divisor;   /* a message each way, each direction */
+    if (plan->c > 1) account.buffers += 2 * 2 * 2 * 2 * tokens * (double)plan->shape.key_width / t;
+    if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += layer_activations(plan, PW_RECOMPUTE_NONE);
+
+    double used = account.weights + account.gradients + account.optimizer + account.activations + account.logits +
+                  account.buffers;
+    account.reserve = plan->stack.reserve_bytes + plan->stack.fragmentation * used;
+    account.total = used + account.reserve;
+    account.capacity = device->memory_bytes;
+    return account;
+}
+
+pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device, const pw_train_desc *desc,
+                          int64_t stage, pw_memory_account *account, pw_error *error) {
+    pw_plan plan;
+    PW_TRY(pw_plan_make(catalogue, device, 0, desc, &plan, NULL, 0, error));
+    if (stage < 0 || stage >= plan.p)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "stages count from 0", "there is no stage %lld of %lld",
+                       (long long)stage, (long long)plan.p);
+    *account = account_of(&plan, device, stage);
+    return PW_OK;
+}
+
+/* The largest total over the stages. */
+static double largest(const pw_plan *plan, const pw_device *device) {
+    double most = 0;
+    for (int64_t stage = 0; stage < plan->p; stage++) {
+        double total = account_of(plan, device, stage).total;
+        if (total > most) most = total;
+    }
+    return most;
+}
+
+/* One way to change the job; effort orders the ways by how much they change and cost. */
+typedef struct change {
+    pw_train_desc desc;
+    double effort;
+} change;
+
+static void describe(const pw_train_desc *from, const pw_train_desc *to, double bytes, double capacity, char *text,
+                     size_t size) {
+    static const char *const recompute[] = {"none", "selective", "full"};
+    size_t used = 0;
+    text[0] = '\0';
+#define SAY(...)                                                                                          \
+    (used += used < size ? (size_t)snprintf(text + used, size - used, "%s", used ? ", " : "") : 0,        \
+     used += used < size ? (size_t)snprintf(text + used, size - used, __VA_ARGS__) : 0)
+    if (from->recompute != to->recompute) SAY("recompute = \"%s\"", recompute[to->recompute]);
+    if (from->sharding != to->sharding) SAY("sharding = \"zero1\"");
+    if (from->micro_batch != to->micro_batch) SAY("micro_batch = %lld", (long long)to->micro_batch);
+    if (from->tensor_parallel != to->tensor_parallel) SAY("tensor_parallel = %lld", (long long)to->tensor_parallel);
+    if (from->pipeline_parallel != to->pipeline_parallel)
+        SAY("pipeline_parallel = %lld", (long long)to->pipeline_parallel);
+    if (from->virtual_stages != to->virtual_stages) SAY("virtual_stages = %lld", (long long)to->virtual_stages);
+#undef SAY
+    if (used < size) snprintf(text + used, size - used, " (%.1f of %.1f GB)", bytes / 1e9, capacity / 1e9);
+}
+
+pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus,
+                               const pw_train_desc *desc, pw_arena *arena, const char **text, pw_error *error) {
+    *text = "";
+    change best = {.effort = INFINITY};
+    double best_bytes = 0;
+    for (int recompute = desc->recompute; recompute <= PW_RECOMPUTE_FULL; recompute++)
+        for (int sharding = desc->sharding; sharding <= PW_SHARDING_ZERO1; sharding++)
+            for (int batch = 0; batch < (desc->micro_batch > 1 ? 2 : 1); batch++)
+                for (int tensor = 0; tensor <= 4; tensor++)
+                    for (int pipeline = 0; pipeline <= 6; pipeline++)
+                        for (int straight = 0; straight < (desc->virtual_stages > 1 ? 2 : 1); straight++) {
+                            change way = {.desc = *desc};
+                            way.desc.recompute = recompute;
+                            way.desc.sharding = sharding;
+                            if (batch) way.desc.micro_batch = 1;
+                            if (straight) way.desc.virtual_stages = 1;
+                            way.desc.tensor_parallel <<= tensor;
+                            way.desc.pipeline_parallel <<= pipeline;
+                            if (tensor || pipeline) way.desc.data_parallel = 0;
+                            if (way.desc.tensor_parallel > 8 && tensor) continue; /* beyond a server's GPUs */
+                            way.effort = (recompute > desc->recompute) + 1.5 * (recompute - desc->recompute > 1) +
+                                         0.5 * (sharding != desc->sharding) + 0.75 * batch + 0.6 * straight +
+                                         1.1 * tensor + 1.2 * pipeline;
+                            if (way.effort == 0 || way.effort >= best.effort) continue;
+                            pw_plan plan;
+                            if (pw_plan_make(catalogue, device, gpus, &way.desc, &plan, NULL, 0, NULL) != PW_OK) continue;
+                            double bytes = largest(&plan, device);
+                            if (bytes > device->memory_bytes) continue;
+                            best = way;
+                            best_bytes = bytes;
+                        }
+    if (isinf(best.effort)) return PW_OK;
+    char words[400];
+    describe(desc, &best.desc, best_bytes, device->memory_bytes, words, sizeof words);
+    *text = pw_arena_text(arena, words);
+    if (!*text) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a message");
+    return PW_OK;
+}

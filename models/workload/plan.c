@@ -1,0 +1,296 @@
+/* Fields of a training job, and the checks that no single field can make. */
+#include "models/workload/plan.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const recompute_names[] = {"none", "selective", "full", NULL};
+static const char *const sharding_names[] = {"none", "zero1", NULL};
+static const char *const schedule_names[] = {"1f1b", "gpipe", NULL};
+static const char *const switch_names[] = {"off", "on", "stack", NULL};
+
+#define AT(field) offsetof(pw_train_desc, field)
+#define COUNT_FIELD(field, low, preset, text)                                                                  \
+    {#field, PW_FIELD_INTEGER, PW_UNIT_NONE, AT(field), low, 1e9, preset, NULL, NULL, text}
+#define SWITCH_FIELD(field, text)                                                                              \
+    {#field, PW_FIELD_CHOICE, PW_UNIT_NONE, AT(field), 0, 0, "stack", switch_names, NULL, text}
+static const pw_field train_fields[] = {
+    {"name", PW_FIELD_TEXT, PW_UNIT_NONE, AT(name), 0, 0, "", NULL, NULL, "Name of the job, for reports."},
+    {"model", PW_FIELD_POINTER, PW_UNIT_NONE, AT(model), 0, 0, NULL, NULL, &pw_model_kind, "The model to train."},
+    COUNT_FIELD(sequence, 1, NULL, "Tokens of a sequence."),
+    COUNT_FIELD(global_batch, 1, NULL, "Sequences of an optimizer step, over all GPUs."),
+    COUNT_FIELD(micro_batch, 1, "1", "Sequences of one pass through the pipeline."),
+    COUNT_FIELD(tensor_parallel, 1, "1", "GPUs that share every layer."),
+    COUNT_FIELD(pipeline_parallel, 1, "1", "Stages of consecutive layers."),
+    COUNT_FIELD(context_parallel, 1, "1", "GPUs that share every sequence (ring exchange of keys and values)."),
+    COUNT_FIELD(data_parallel, 0, "0", "Copies of the model; 0: what is left of the cluster."),
+    COUNT_FIELD(virtual_stages, 1, "1", "Model chunks of a pipeline stage; above 1: the interleaved schedule."),
+    {"precision", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(precision), 0, 0, "bf16", pw_precision_names, NULL,
+     "Number format of the linear layers (fp16, bf16 or fp8)."},
+    {"recompute", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(recompute), 0, 0, "none", recompute_names, NULL,
+     "Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full)."},
+    {"sharding", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(sharding), 0, 0, "zero1", sharding_names, NULL,
+     "zero1: each data-parallel rank keeps its share of the optimizer's state."},
+    {"schedule", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(schedule), 0, 0, "1f1b", schedule_names, NULL,
+     "Order of passes in the pipeline."},
+    {"stack", PW_FIELD_TEXT, PW_UNIT_NONE, AT(stack), 0, 0, "", NULL, NULL,
+     "Software stack (a row of stacks); left out: the newest for the GPU."},
+    SWITCH_FIELD(sequence_parallel, "Norms and dropout on a share of the tokens of each tensor-parallel rank."),
+    SWITCH_FIELD(flash_attention, "One fused attention kernel that keeps no scores."),
+    SWITCH_FIELD(overlap_gradients, "Reduce gradient buckets behind the last backward pass."),
+    SWITCH_FIELD(overlap_parameters, "With zero1, gather parameters behind the first forward pass."),
+    SWITCH_FIELD(overlap_pipeline, "Messages between stages do not hold up computation."),
+    SWITCH_FIELD(cuda_graphs, "Launch kernels at no cost to the host."),
+    {"bucket_bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, AT(bucket_bytes), 1, 1e15, "", NULL, NULL,
+     "Size of a gradient bucket on the wire; left out: the stack's."},
+    {NULL}};
+#undef AT
+
+const pw_kind pw_train_kind = {"train", "A training job: model, batch, and how they are split over the GPUs.",
+                               sizeof(pw_train_desc), train_fields, NULL};
+
+/* Where the user wrote the job; every check fails through it. */
+typedef struct checker {
+    const char *file;
+    int line;
+    pw_error *error;
+} checker;
+#define REFUSE(at, hint, ...) return pw_fail((at)->error, PW_BAD_INPUT, (at)->file, (at)->line, hint, __VA_ARGS__)
+#define LL(x) ((long long)(x))
+
+static pw_status check_ranges(const checker *at, const pw_train_desc *desc) {
+    if (!desc->model) REFUSE(at, "model = a preset (\"llama3-8b\") or a table of its sizes", "train.model is missing");
+    const pw_field *fields = train_fields;
+    for (const pw_field *field = fields; field->name; field++) {
+        if (field->type == PW_FIELD_CHOICE) {
+            int value, count = 0;
+            memcpy(&value, (const char *)desc + field->offset, sizeof value);
+            while (field->choices[count]) count++;
+            if (value >= count || value < -1 || (value < 0 && field->choices != switch_names))
+                REFUSE(at, field->text, "train.%s has no choice number %d", field->name, value);
+        } else if (field->type == PW_FIELD_INTEGER) {
+            int64_t value;
+            memcpy(&value, (const char *)desc + field->offset, sizeof value);
+            if (value == INT64_MIN) REFUSE(at, field->text, "train.%s is missing", field->name);
+            if ((double)value < field->minimum || (double)value > field->maximum)
+                REFUSE(at, field->text, "train.%s is %lld, must be between %g and %g", field->name, LL(value),
+                       field->minimum, field->maximum);
+        }
+    }
+    double waste = (double)desc->sequence * (double)desc->micro_batch;
+    if (waste > 1e9)
+        REFUSE(at, "a micro-batch passes through a GPU at once; 10^9 tokens is beyond any",
+               "train.sequence %lld x train.micro_batch %lld are too many tokens", LL(desc->sequence),
+               LL(desc->micro_batch));
+    return PW_OK;
+}
+
+static pw_status check_tensor(const checker *at, const pw_plan *plan) {
+    const pw_model_shape *shape = &plan->shape;
+    int64_t t = plan->t;
+    if (t > shape->heads)
+        REFUSE(at, "tensor parallel ranks share out whole heads; use pipeline or data parallel for the other GPUs",
+               "train.tensor_parallel %lld is above the model's %lld heads", LL(t), LL(shape->heads));
+    const struct { const char *name; int64_t size; } parts[] = {{"heads", shape->heads}, {"kv_heads", shape->kv_heads},
+                                                                {"ffn", shape->ffn}, {"hidden", shape->hidden}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].size % t)
+            REFUSE(at, "choose a tensor_parallel that divides heads, kv_heads, ffn and hidden",
+                   "train.tensor_parallel %lld does not divide the model's %s %lld", LL(t), parts[i].name,
+                   LL(parts[i].size));
+    int64_t tokens = plan->sequence / plan->c * plan->micro_batch;
+    if (plan->sequence_parallel && tokens % t)
+        REFUSE(at, "with sequence parallel, tensor_parallel must divide the tokens of a micro-batch; or sequence_parallel = \"off\"",
+               "train.tensor_parallel %lld does not divide %lld tokens", LL(t), LL(tokens));
+    return PW_OK;
+}
+
+static pw_status check_context(const checker *at, const pw_plan *plan) {
+    if (plan->c == 1) return PW_OK;
+    if (plan->sequence % (2 * plan->c))
+        REFUSE(at, "a causal ring gives each rank two equal slices of the sequence",
+               "train.sequence %lld is not a multiple of 2 x context_parallel %lld", LL(plan->sequence), LL(plan->c));
+    if (!plan->stack.flash_attention)
+        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "use flash_attention = \"on\" or a newer stack",
+                       "context parallel needs flash attention, which stack %s does not have", plan->stack.name);
+    return PW_OK;
+}
+
+/* Pipeline sizes (x virtual stages) that would divide the layers, for the hint. */
+static void list_divisors(const pw_plan *plan, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "pipeline_parallel x virtual_stages that work:");
+    for (int64_t n = 1; n <= plan->shape.layers + 2 && n <= 4096 && used + 12 < size; n++)
+        if (plan->shape.layers % n == 0 || (n > 1 && (plan->shape.layers + 2) % n == 0))
+            used += (size_t)snprintf(text + used, size - used, " %lld", LL(n));
+}
+
+static pw_status check_pipeline(const checker *at, pw_plan *plan) {
+    int64_t layers = plan->shape.layers, chunks = plan->p * plan->v;
+    if (plan->v > 1 && plan->p == 1)
+        REFUSE(at, "virtual stages interleave a pipeline; use pipeline_parallel of at least 2",
+               "train.virtual_stages %lld needs a pipeline, but pipeline_parallel is 1", LL(plan->v));
+    if (plan->v > 1 && plan->desc->schedule == PW_SCHEDULE_GPIPE)
+        REFUSE(at, "use schedule = \"1f1b\" for the interleaved order", "train.virtual_stages %lld cannot run as GPipe",
+               LL(plan->v));
+    plan->short_ends = false;
+    if (layers % chunks == 0) {
+        plan->per_chunk = layers / chunks;
+    } else if (chunks > 1 && (layers + 2) % chunks == 0) {
+        plan->per_chunk = (layers + 2) / chunks;
+        plan->short_ends = true;
+    } else {
+        char hint[700];
+        list_divisors(plan, hint, sizeof hint);
+        REFUSE(at, hint,
+               "%lld layers do not split into pipeline_parallel %lld x virtual_stages %lld equal chunks "
+               "(nor do %lld, with the embedding and the output layer counted as one each)",
+               LL(layers), LL(plan->p), LL(plan->v), LL(layers + 2));
+    }
+    if (plan->v > 1 && plan->micro_batches % plan->p)
+        REFUSE(at, "the interleaved schedule passes micro-batches in groups of pipeline_parallel; change global_batch or use virtual_stages = 1",
+               "%lld micro-batches are not a multiple of pipeline_parallel %lld", LL(plan->micro_batches), LL(plan->p));
+    return PW_OK;
+}
+
+static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
+    const pw_train_desc *desc = plan->desc;
+    double model_ranks = (double)plan->t * (double)plan->p * (double)plan->c;
+    if (model_ranks > 1048576)
+        REFUSE(at, "at most 1048576 GPUs", "tensor x pipeline x context parallel make %.0f GPUs", model_ranks);
+    int64_t model_parallel = plan->t * plan->p * plan->c;
+    if (gpus && model_parallel > gpus)
+        REFUSE(at, "make tensor_parallel, pipeline_parallel or context_parallel smaller, or the cluster larger",
+               "tensor %lld x pipeline %lld x context %lld parallel need %lld GPUs, the cluster has %lld", LL(plan->t),
+               LL(plan->p), LL(plan->c), LL(model_parallel), LL(gpus));
+    plan->d = desc->data_parallel;
+    if (!plan->d) {
+        if (!gpus) REFUSE(at, "set data_parallel", "train.data_parallel is needed where the cluster is not known");
+        if (gpus % model_parallel)
+            REFUSE(at, "tensor x pipeline x context parallel must divide the GPUs",
+                   "%lld GPUs are not a multiple of %lld (tensor %lld x pipeline %lld x context %lld)", LL(gpus),
+                   LL(model_parallel), LL(plan->t), LL(plan->p), LL(plan->c));
+        plan->d = gpus / model_parallel;
+    }
+    double ranks = (double)model_parallel * (double)plan->d;
+    if (ranks > 1048576) REFUSE(at, "at most 1048576 GPUs", "the job needs %.0f GPUs", ranks);
+    plan->ranks = model_parallel * plan->d;
+    if (gpus && plan->ranks != gpus)
+        REFUSE(at, "leave data_parallel out to use every GPU",
+               "data %lld x tensor %lld x pipeline %lld x context %lld parallel use %lld GPUs, the cluster has %lld",
+               LL(plan->d), LL(plan->t), LL(plan->p), LL(plan->c), LL(plan->ranks), LL(gpus));
+    if (desc->global_batch % (plan->d * plan->micro_batch))
+        REFUSE(at, "global_batch must be a multiple of data_parallel x micro_batch",
+               "train.global_batch %lld is not a multiple of data_parallel %lld x micro_batch %lld",
+               LL(desc->global_batch), LL(plan->d), LL(plan->micro_batch));
+    plan->micro_batches = desc->global_batch / (plan->d * plan->micro_batch);
+    if ((double)plan->micro_batches * (double)plan->p * (double)plan->v > 4e6)
+        REFUSE(at, "use a larger micro_batch or more data parallel ranks",
+               "%lld micro-batches through %lld chunks are too many to simulate", LL(plan->micro_batches),
+               LL(plan->p * plan->v));
+    return PW_OK;
+}
+
+static pw_status check_precision(const checker *at, const pw_device *device, pw_plan *plan) {
+    plan->precision = (pw_precision)plan->desc->precision;
+    plan->precision16 = plan->precision == PW_PRECISION_FP16 ? PW_PRECISION_FP16 : PW_PRECISION_BF16;
+    if (plan->precision != PW_PRECISION_FP16 && plan->precision != PW_PRECISION_BF16 && plan->precision != PW_PRECISION_FP8)
+        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "use fp16, bf16 or fp8",
+                       "training in %s is not modelled", pw_precision_names[plan->precision]);
+    if (device && !(device->peak_flops[plan->precision] > 0))
+        REFUSE(at, "choose another precision or GPU", "%s has no %s arithmetic", device->name,
+               pw_precision_names[plan->precision]);
+    return PW_OK;
+}
+
+static void apply_switch(bool *value, int given) {
+    if (given == 0 || given == 1) *value = given;
+}
+
+pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, const pw_train_desc *desc,
+                       pw_plan *plan, const char *file, int line, pw_error *error) {
+    checker checks = {file, line, error}, *at = &checks;
+    memset(plan, 0, sizeof *plan);
+    PW_TRY(check_ranges(at, desc));
+    PW_TRY(pw_description_check(&pw_model_kind, desc->model, file, line, error));
+    plan->desc = desc;
+    plan->model = desc->model;
+    plan->shape = pw_model_shape_of(desc->model);
+    const char *stack = desc->stack && *desc->stack ? desc->stack : NULL;
+    PW_TRY(pw_stack_read(catalogue, stack, device, &plan->stack, file, line, error));
+    apply_switch(&plan->stack.sequence_parallel, desc->sequence_parallel);
+    apply_switch(&plan->stack.flash_attention, desc->flash_attention);
+    apply_switch(&plan->stack.overlap_gradients, desc->overlap_gradients);
+    apply_switch(&plan->stack.overlap_parameters, desc->overlap_parameters);
+    apply_switch(&plan->stack.overlap_pipeline, desc->overlap_pipeline);
+    apply_switch(&plan->stack.cuda_graphs, desc->cuda_graphs);
+    plan->t = desc->tensor_parallel;
+    plan->p = desc->pipeline_parallel;
+    plan->c = desc->context_parallel;
+    plan->v = desc->virtual_stages;
+    plan->micro_batch = desc->micro_batch;
+    plan->sequence = desc->sequence;
+    plan->sequence_parallel = plan->stack.sequence_parallel && plan->t > 1;
+    PW_TRY(check_sizes(at, gpus, plan));
+    PW_TRY(check_context(at, plan));
+    PW_TRY(check_tensor(at, plan));
+    PW_TRY(check_pipeline(at, plan));
+    PW_TRY(check_precision(at, device, plan));
+    plan->tokens = plan->sequence / plan->c * plan->micro_batch;
+    int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
+    plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
+    plan->zero1 = desc->sharding == PW_SHARDING_ZERO1;
+    bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
+    plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
+    plan->parameter_wire_bytes = fp8 && plan->stack.fp8_parameter_gather ? 1 : 2;
+    plan->bucket_bytes = desc->bucket_bytes > 0 ? desc->bucket_bytes
+                                                : plan->stack.bucket_elements * plan->gradient_wire_bytes;
+    plan->gradient_bytes = fp16 ? plan->stack.gradient_fp16 : plan->stack.gradient_bf16;
+    plan->optimizer_bytes = fp16 ? plan->stack.optimizer_fp16 : plan->stack.optimizer_bf16;
+    return PW_OK;
+}
+
+int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk) {
+    int64_t layers = plan->per_chunk;
+    if (plan->short_ends) layers -= (stage == 0 && chunk == 0) + (stage == plan->p - 1 && chunk == plan->v - 1);
+    return layers;
+}
+
+int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage) {
+    int64_t layers = 0;
+    for (int64_t chunk = 0; chunk < plan->v; chunk++) layers += pw_plan_layers(plan, stage, chunk);
+    return layers;
+}
+
+/* Megatron-LM, megatron/core/pipeline_parallel/schedules.py: forward_backward_pipelining_without_interleaving and
+ * _with_interleaving. */
+int64_t pw_plan_warmup(const pw_plan *plan, int64_t stage) {
+    int64_t total = plan->micro_batches * plan->v, warmup = plan->p - stage - 1;
+    if (plan->v > 1) warmup = 2 * warmup + (plan->v - 1) * plan->p;
+    if (plan->desc->schedule == PW_SCHEDULE_GPIPE || warmup > total) warmup = total;
+    return warmup;
+}
+
+int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage) {
+    int64_t total = plan->micro_batches * plan->v, alive = pw_plan_warmup(plan, stage) + 1;
+    return alive < total ? alive : total;
+}
+
+double pw_plan_embedding_parameters(const pw_plan *plan) {
+    double h = (double)plan->shape.hidden;
+    return (double)(plan->vocabulary / plan->t) * h + (double)plan->model->positions * h;
+}
+
+double pw_plan_head_parameters(const pw_plan *plan) {
+    double h = (double)plan->shape.hidden, norm = plan->model->biases ? 2 * h : h;
+    bool shares = plan->model->tied && plan->p == 1;
+    return norm + (shares ? 0 : (double)(plan->vocabulary / plan->t) * h);
+}
+
+double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage) {
+    double parameters = (double)pw_plan_stage_layers(plan, stage) * pw_layer_parameters(plan->model, plan->t);
+    if (stage == 0) parameters += pw_plan_embedding_parameters(plan);
+    if (stage == plan->p - 1) parameters += pw_plan_head_parameters(plan);
+    return parameters;
+}

@@ -1,0 +1,59 @@
+/* A training job with every size resolved and checked: what lowering and the memory account both start from. */
+#ifndef PW_MODELS_WORKLOAD_PLAN_H
+#define PW_MODELS_WORKLOAD_PLAN_H
+
+#include "models/workload/stack.h"
+#include "models/workload/train.h"
+
+typedef struct pw_model_shape {
+    int64_t layers, hidden, heads, kv_heads, head_dim, ffn;
+    int64_t query_width, key_width; /* heads x head_dim, kv_heads x head_dim */
+    int64_t fc1;                    /* inner matrices of the MLP: 2 when gated */
+} pw_model_shape;
+pw_model_shape pw_model_shape_of(const pw_model_desc *model);
+double pw_layer_matrix_weights(const pw_model_shape *shape); /* weights that multiply */
+/* All weights of a layer on one of tensor_parallel ranks. */
+double pw_layer_parameters(const pw_model_desc *model, int64_t tensor_parallel);
+
+typedef struct pw_plan {
+    const pw_train_desc *desc;
+    const pw_model_desc *model;
+    pw_model_shape shape;
+    pw_stack stack; /* with the job's own switches applied */
+    int64_t t, p, c, d, v; /* tensor, pipeline, context, data parallel; chunks per stage */
+    int64_t ranks, micro_batches, micro_batch, sequence;
+    int64_t tokens;      /* of a micro-batch on one rank */
+    int64_t vocabulary;  /* padded, over all tensor-parallel ranks */
+    int64_t per_chunk;   /* layers of a chunk in the middle */
+    bool short_ends;     /* the first and the last chunk have one layer less */
+    bool sequence_parallel; /* and t > 1 */
+    bool zero1;
+    pw_precision precision, precision16; /* of linear layers; of the rest */
+    double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
+    double gradient_bytes, optimizer_bytes; /* kept per parameter */
+} pw_plan;
+
+/* Resolves and checks. gpus 0: data_parallel must be given. device NULL: its precisions are not checked. */
+pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, const pw_train_desc *desc,
+                       pw_plan *plan, const char *file, int line, pw_error *error);
+
+int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk);
+int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);
+static inline bool pw_plan_has_embedding(const pw_plan *plan, int64_t stage, int64_t chunk) {
+    (void)plan;
+    return stage == 0 && chunk == 0;
+}
+static inline bool pw_plan_has_head(const pw_plan *plan, int64_t stage, int64_t chunk) {
+    return stage == plan->p - 1 && chunk == plan->v - 1;
+}
+/* Forward passes of a stage before its first backward pass (Megatron-LM's schedules); GPipe: all. */
+int64_t pw_plan_warmup(const pw_plan *plan, int64_t stage);
+/* Chunk activations alive at once on a stage, at most: warm-up passes and the one that turns round. */
+int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage);
+
+/* Parameters on one rank. */
+double pw_plan_embedding_parameters(const pw_plan *plan);
+double pw_plan_head_parameters(const pw_plan *plan);   /* output layer and final norm */
+double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage);
+
+#endif

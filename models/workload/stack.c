@@ -1,0 +1,107 @@
+#include "models/workload/stack.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static pw_status table_of(const pw_catalogue *catalogue, const char *kind, const pw_table **table, pw_error *error) {
+    *table = pw_catalogue_table(catalogue, kind);
+    if (*table) return PW_OK;
+    return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0, "the catalogue's folder must hold this table",
+                   "the catalogue has no table '%s'", kind);
+}
+
+static pw_status number_of(const pw_table *table, size_t row, const char *column, double *value, pw_error *error) {
+    int index = pw_table_find_column(table, column);
+    *value = index < 0 ? NAN : pw_table_number_at(table, row, (size_t)index);
+    if (*value >= 0 && isfinite(*value)) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "give a number of at least 0",
+                   "%s: column '%s' is missing or out of range", pw_table_text_at(table, row, 0), column);
+}
+
+static const char *text_of(const pw_table *table, size_t row, const char *column) {
+    int index = pw_table_find_column(table, column);
+    return index < 0 ? "" : pw_table_text_at(table, row, (size_t)index);
+}
+
+/* Architectures are words of one cell; "Blackwell Ultra" counts as Blackwell. */
+static bool knows_arch(const char *archs, const char *arch) {
+    size_t length = strcspn(arch, " ");
+    for (const char *word = archs; *word;) {
+        size_t size = strcspn(word, " ");
+        if (size == length && !strncmp(word, arch, size)) return true;
+        word += size;
+        word += strspn(word, " ");
+    }
+    return false;
+}
+
+/* The newest default row for an architecture; the newest of all when none names it. */
+static size_t newest_row(const pw_table *table, const char *arch) {
+    int is_default = pw_table_find_column(table, "default"), year = pw_table_find_column(table, "year");
+    size_t best = 0;
+    double best_year = -1, best_known = -1;
+    for (size_t row = 0; row < pw_table_rows(table); row++) {
+        if (is_default < 0 || year < 0 || pw_table_number_at(table, row, (size_t)is_default) != 1) continue;
+        double known = arch && knows_arch(text_of(table, row, "archs"), arch);
+        double when = pw_table_number_at(table, row, (size_t)year);
+        if (known < best_known || (known == best_known && when <= best_year)) continue;
+        best = row;
+        best_known = known;
+        best_year = when;
+    }
+    return best;
+}
+
+static pw_status unknown_stack(const pw_table *table, const char *name, const char *file, int line, pw_error *error) {
+    char hint[600] = "stacks:";
+    size_t used = strlen(hint);
+    for (size_t row = 0; row < pw_table_rows(table) && used < sizeof hint; row++)
+        used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, row, 0));
+    return pw_fail(error, PW_NOT_FOUND, file, line, hint, "no software stack is called '%s'", name);
+}
+
+pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_stack *stack,
+                        const char *file, int line, pw_error *error) {
+    const pw_table *table, *reserve;
+    PW_TRY(table_of(catalogue, "stacks", &table, error));
+    PW_TRY(table_of(catalogue, "memory-reserve", &reserve, error));
+    if (!pw_table_rows(table)) return unknown_stack(table, name ? name : "(newest)", file, line, error);
+    size_t row;
+    if (name) {
+        int found = pw_table_find_row(table, name);
+        if (found < 0) return unknown_stack(table, name, file, line, error);
+        row = (size_t)found;
+    } else {
+        row = newest_row(table, device ? device->arch : NULL);
+    }
+    stack->name = pw_table_text_at(table, row, 0);
+    stack->text = text_of(table, row, "text");
+    stack->source = text_of(table, row, "source");
+    double value;
+    PW_TRY(number_of(table, row, "year", &value, error));
+    stack->year = (int64_t)value;
+#define READ_SWITCH(column)                                   \
+    PW_TRY(number_of(table, row, #column, &value, error));    \
+    stack->column = value != 0;
+    PW_STACK_SWITCH_MAP(READ_SWITCH)
+#undef READ_SWITCH
+#define READ_NUMBER(column) PW_TRY(number_of(table, row, #column, &stack->column, error));
+    PW_STACK_NUMBER_MAP(READ_NUMBER)
+#undef READ_NUMBER
+    if (!(stack->tp_exposed <= 1) || stack->vocabulary_multiple < 1 || !(stack->kernel_time_factor > 0))
+        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row),
+                       "tp_exposed is 0 to 1, vocabulary_multiple at least 1, kernel_time_factor above 0",
+                       "stack %s has a value out of range", stack->name);
+
+    int reserve_row = pw_table_find_row(reserve, stack->name);
+    if (reserve_row < 0)
+        return pw_fail(error, PW_NOT_FOUND, pw_table_file(reserve), 0, "add a row with the stack's name",
+                       "the memory reserve of stack %s is unknown", stack->name);
+    double context, communication;
+    PW_TRY(number_of(reserve, (size_t)reserve_row, "context", &context, error));
+    PW_TRY(number_of(reserve, (size_t)reserve_row, "communication", &communication, error));
+    PW_TRY(number_of(reserve, (size_t)reserve_row, "fragmentation", &stack->fragmentation, error));
+    stack->reserve_bytes = context + communication;
+    return PW_OK;
+}

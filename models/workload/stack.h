@@ -1,0 +1,70 @@
+/* Software stacks: what a training framework of an era does, as one row of the catalogue's table `stacks`.
+ *
+ * A row holds behaviours (is sequence parallel on, is a gradient reduced behind the backward pass, ...), the HBM bytes
+ * that the stack's kernels move beside the matrix multiplies, how many kernels that takes, and what it keeps in memory.
+ * Bytes are per element of the tensor named: of the hidden state, of queries, of keys, of the inner MLP width, of a logit,
+ * of a parameter. The code knows the places where such kernels run, never how many bytes they move.
+ */
+#ifndef PW_MODELS_WORKLOAD_STACK_H
+#define PW_MODELS_WORKLOAD_STACK_H
+
+#include "models/catalogue/catalogue.h"
+
+/* X(column): 0 or 1 */
+#define PW_STACK_SWITCH_MAP(X)                                                                           \
+    X(sequence_parallel)    /* norms and dropout on 1/t of the tokens; gather and scatter, no all_reduce */ \
+    X(flash_attention)      /* one fused kernel; else batched multiplies and a softmax */                \
+    X(overlap_gradients)    /* buckets reduced behind the last backward pass */                          \
+    X(overlap_parameters)   /* ZeRO-1: parameters gathered behind the first forward pass */              \
+    X(overlap_pipeline)     /* messages do not hold up the compute stream */                             \
+    X(scatter_gather)       /* a stage's tensor-parallel ranks send 1/t each */                          \
+    X(cuda_graphs)          /* launches cost no host time */                                             \
+    X(tp_regather)          /* sequence parallel: the backward pass gathers a linear layer's input again */ \
+    X(fp8_gather)           /* fp8: forward gathers carry fp8 */                                         \
+    X(fp8_parameter_gather) /* fp8: ZeRO-1 gathers fp8 parameters */                                     \
+    X(dropout)              /* masks are kept for the backward pass */
+
+/* X(column): a number >= 0 */
+#define PW_STACK_NUMBER_MAP(X)                                                                           \
+    X(tp_exposed)           /* share of a tensor-parallel collective before (after) the multiply it feeds \
+                               (drains); the rest runs beside it */                                      \
+    X(gradient_reduce_fp16) X(gradient_reduce_bf16) /* bytes of a gradient on the wire */                \
+    X(bucket_elements)                                                                                   \
+    X(norm_forward) X(norm_backward) X(residual_forward) X(residual_backward) /* per block and element */ \
+    X(query_forward) X(query_backward) X(key_forward) X(key_backward)                                    \
+    X(mlp_forward) X(mlp_backward) X(gated_forward) X(gated_backward)                                    \
+    X(softmax_forward) X(softmax_backward) /* per score */                                               \
+    X(wgrad_accumulate)     /* per weight and micro-batch, on top of the multiply */                     \
+    X(step_accumulate_bf16) /* per weight and micro-batch, a kernel of its own */                        \
+    X(cast_input) X(cast_inner) X(cast_gradient) X(cast_gradient_inner)                                  \
+    X(cast_factor)          /* casts run below the other kernels' bandwidth: bytes are multiplied */     \
+    X(context_correction)   /* per element of the attention's output and ring step */                    \
+    X(embedding_forward) X(embedding_backward) X(loss_forward) X(loss_backward)                          \
+    X(optimizer_local) X(optimizer_shard) X(optimizer_norm) X(optimizer_full)                            \
+    X(norm_kernels_forward) X(norm_kernels_backward) X(residual_kernels_forward) X(residual_kernels_backward) \
+    X(attention_kernels_forward) X(attention_kernels_backward) X(mlp_kernels_forward) X(mlp_kernels_backward) \
+    X(cast_kernels) X(optimizer_kernels)                                                                 \
+    X(vocabulary_multiple)  /* the vocabulary is padded to a multiple of this x tensor_parallel */       \
+    X(gradient_fp16) X(gradient_bf16) X(optimizer_fp16) X(optimizer_bf16) /* bytes kept per parameter */ \
+    X(logits)               /* bytes kept per logit at the peak */                                       \
+    X(kernel_time_factor)                                                                                \
+    X(jitter)               /* longer kernels by this share for every doubling of the nodes: the slowest rank */
+
+typedef struct pw_stack {
+    const char *name, *text, *source;
+    int64_t year;
+#define PW_STACK_SWITCH(column) bool column;
+    PW_STACK_SWITCH_MAP(PW_STACK_SWITCH)
+#undef PW_STACK_SWITCH
+#define PW_STACK_NUMBER(column) double column;
+    PW_STACK_NUMBER_MAP(PW_STACK_NUMBER)
+#undef PW_STACK_NUMBER
+    double reserve_bytes, fragmentation; /* table memory-reserve: context and libraries; share of the rest */
+} pw_stack;
+
+/* Reads the row `name`; NULL: the newest default stack that knows the device's architecture. Fails with PW_NOT_FOUND and
+ * the nearest name, or with file:line on a cell that is out of range. */
+pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_stack *stack,
+                        const char *file, int line, pw_error *error);
+
+#endif
