@@ -133,6 +133,17 @@ static pw_status check_ranks(const pw_job *job, pw_error *error) {
     return PW_OK;
 }
 
+pw_status pw_op_check(const pw_job *job, uint32_t rank, const pw_op *op, pw_error *error) {
+    pw_template in = {.name = job->programs[job->program_of_rank[rank]].name, .ops = op, .count = 1};
+    PW_TRY(check_op(job, &in, 0, 1, error));
+    bool message = op->kind == PW_OP_SEND || op->kind == PW_OP_RECV;
+    if (op->kind == PW_OP_COLLECTIVE && job->group_roles[op->collective.group_role].group_of_rank[rank] == PW_NONE)
+        return BAD(NULL, "rank %u has no group in role \"%s\"", rank, job->group_roles[op->collective.group_role].name);
+    if (message && job->peer_roles[op->message.peer_role].peer_of_rank[rank] == PW_NONE)
+        return BAD(NULL, "rank %u has no peer in role \"%s\"", rank, job->peer_roles[op->message.peer_role].name);
+    return PW_OK;
+}
+
 /* A rank needs a group and a peer for every role that its program uses. */
 static pw_status check_roles(const pw_job *job, const pw_usage *usage, pw_error *error) {
     for (uint32_t r = 0; r < job->ranks; r++) {

@@ -34,4 +34,7 @@ typedef struct pw_usage {
 pw_status pw_usage_scan(pw_arena *arena, const pw_allocator *allocator, const pw_job *job, pw_usage **usage,
                         pw_error *error);
 
+/* One operation of a source, for a rank. */
+pw_status pw_op_check(const pw_job *job, uint32_t rank, const pw_op *op, pw_error *error);
+
 #endif

@@ -1,0 +1,134 @@
+/* Collectives: an instance gathers the operation of every rank class of its group; the last one to arrive starts it.
+ *
+ * Members meet by their order of issue on the group (as communicators do), so the n-th collective of one member is the
+ * n-th of all. Latency phase, then fluid phase; it holds SMs of all members meanwhile. */
+#include "models/program/run.h"
+
+static instance *find_or_make(pw_executor *x, uint32_t group, uint32_t sequence) {
+    uint32_t last = PW_NONE;
+    for (uint32_t i = x->group_live[group]; i != PW_NONE; last = i, i = x->instances[i].next)
+        if (x->instances[i].sequence == sequence) return &x->instances[i];
+    uint32_t index = x->instance_free;
+    if (index != PW_NONE) {
+        x->instance_free = x->instances[index].next;
+    } else {
+        if (pw_grow(&x->allocator, (void **)&x->instances, &x->instance_capacity, x->instance_count + 1,
+                    sizeof *x->instances)) {
+            pw_sim_fail(x->config.sim, PW_NO_MEMORY, NULL, "no memory for the collectives of \"%s\"", x->job->name);
+            return NULL;
+        }
+        index = (uint32_t)x->instance_count++;
+    }
+    x->instances[index] =
+        (instance){.index = index, .group = group, .sequence = sequence, .first_op = PW_NONE, .plan = PW_NONE, .next = PW_NONE};
+    if (last == PW_NONE)
+        x->group_live[group] = index;
+    else
+        x->instances[last].next = index;
+    return &x->instances[index];
+}
+
+static void release(pw_executor *x, instance *one) {
+    uint32_t *link = &x->group_live[one->group];
+    while (*link != one->index) link = &x->instances[*link].next;
+    *link = one->next;
+    one->next = x->instance_free;
+    x->instance_free = one->index;
+}
+
+static void hold_sms(pw_executor *x, const instance *one, double sms) {
+    if (sms == 0) return;
+    const group_class *group = &x->fold->groups[one->group];
+    for (uint32_t c = 0; c < group->class_count; c++) {
+        rank_run *rank = &x->ranks[group->classes[c]];
+        rank->held_sms += sms;
+        if (rank->held_sms < 1e-9) rank->held_sms = 0;
+        compute_rescale(x, group->classes[c]);
+    }
+}
+
+void collective_finish(pw_executor *x, uint32_t index) {
+    instance *one = &x->instances[index];
+    const plan *p = &x->plans[one->plan];
+    pw_sim *sim = x->config.sim;
+    hold_sms(x, one, -p->sms);
+    plan_finished(x, p);
+    uint32_t next = one->first_op;
+    pw_time start = one->start;
+    graph_destroy(x, one->graph);
+    release(x, one);
+    while (next != PW_NONE) {
+        op_run *op = op_at(x, next);
+        next = op->collective.next_member;
+        x->ranks[op->rank_class].info.communication_s +=
+            pw_time_to_seconds(pw_sim_now(sim) - start, pw_sim_ticks_per_second(sim));
+        op_complete(x, op, report_op(x, op, start));
+    }
+}
+
+static void done(pw_sim *sim, void *object, uint64_t index) {
+    (void)sim;
+    pw_executor *x = object;
+    collective_finish(x, (uint32_t)index);
+    run_ready(x);
+}
+
+static void flow(pw_sim *sim, void *object, uint64_t index) {
+    pw_executor *x = object;
+    const plan *p = &x->plans[x->instances[index].plan];
+    if (p->bytes == 0 || (!p->routed && !(p->cap_Bps > 0 && p->cap_Bps <= 1e300))) {
+        done(sim, x, index);
+        return;
+    }
+    pw_activity_start(x->config.fluid, p->route,
+                      &(pw_activity_config){
+                          .work = p->bytes, .rate_cap = p->cap_Bps, .done = done, .object = x, .argument = index});
+}
+
+static void start(pw_executor *x, instance *one, const op_run *last) {
+    pw_sim *sim = x->config.sim;
+    one->plan = plan_collective(x, one->group, &last->op);
+    if (one->plan == PW_NONE) return;
+    const plan *p = &x->plans[one->plan];
+    one->start = pw_sim_now(sim);
+    for (uint32_t i = one->first_op; i != PW_NONE; i = op_at(x, i)->collective.next_member) {
+        op_run *op = op_at(x, i);
+        op->phase = PHASE_RUNNING;
+        report_wait(x, op, op->start);
+        op->cause = last->cause;
+    }
+    hold_sms(x, one, p->sms);
+    if (x->config.messages)
+        graph_start(x, one);
+    else
+        pw_event_after(sim, pw_sim_ticks(sim, p->alpha_s), flow, x, one->index);
+}
+
+static bool agree(pw_executor *x, const op_run *a, const op_run *b, const group_class *group) {
+    const pw_op *p = &a->op, *q = &b->op;
+    if (p->collective.kind == q->collective.kind && p->collective.algorithm == q->collective.algorithm &&
+        p->collective.bytes == q->collective.bytes)
+        return true;
+    pw_sim_fail(x->config.sim, PW_BAD_INPUT, "all members issue the collectives of a group in the same order",
+                "collective %u of \"%s\": rank %u issues %s of %.17g bytes, rank %u %s of %.17g bytes",
+                a->collective.sequence, x->job->group_roles[group->role].name, x->fold->representative[a->rank_class],
+                pw_collective_names[p->collective.kind], p->collective.bytes, x->fold->representative[b->rank_class],
+                pw_collective_names[q->collective.kind], q->collective.bytes);
+    return false;
+}
+
+void collective_arrive(pw_executor *x, op_run *op) {
+    uint32_t group_index = x->ranks[op->rank_class].group_class[op->op.collective.group_role];
+    const group_class *group = &x->fold->groups[group_index];
+    if (group->members == 1) {
+        op_complete(x, op, op->cause);
+        return;
+    }
+    instance *one = find_or_make(x, group_index, op->collective.sequence);
+    if (!one) return;
+    op->phase = PHASE_ARRIVED;
+    if (one->first_op != PW_NONE && !agree(x, op, op_at(x, one->first_op), group)) return;
+    op->collective.next_member = one->first_op;
+    one->first_op = op->index;
+    if (++one->arrived == group->class_count) start(x, one, op);
+}

@@ -1,0 +1,142 @@
+/* Spans: one track per stream and host below one per rank class, below one per program. Costs nothing without a sink. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/program/report.h"
+#include "models/program/run.h"
+
+/* Segments of one name get their number behind it, so that a label says which segment it was (blame.c relies on it). */
+void pw_segment_label(const pw_job *job, uint32_t segment, bool repeated, char *text, size_t size) {
+    if (repeated)
+        snprintf(text, size, "%s (%u)", job->segments[segment].name, segment);
+    else
+        snprintf(text, size, "%s", job->segments[segment].name);
+}
+
+static int compare_names(const void *left, const void *right, void *object) {
+    const pw_job *job = object;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    int order = strcmp(job->segments[a].name, job->segments[b].name);
+    return order ? order : a < b ? -1 : a > b;
+}
+
+bool pw_segments_repeated(const pw_allocator *allocator, const pw_job *job, bool *repeated) {
+    uint32_t count = job->segment_count;
+    uint32_t *order = pw_alloc(allocator, (count + 1) * sizeof *order);
+    if (!order) return false;
+    for (uint32_t s = 0; s < count; s++) {
+        order[s] = s;
+        repeated[s] = false;
+    }
+    qsort_r(order, count, sizeof *order, compare_names, (void *)job);
+    for (uint32_t i = 1; i < count; i++)
+        if (strcmp(job->segments[order[i - 1]].name, job->segments[order[i]].name) == 0)
+            repeated[order[i - 1]] = repeated[order[i]] = true;
+    pw_free(allocator, order, (count + 1) * sizeof *order);
+    return true;
+}
+
+static pw_status prepare_names(pw_executor *x, pw_error *error) {
+    pw_recorder *recorder = x->config.recorder;
+    const pw_job *job = x->job;
+    record_names *names = &x->names;
+    char text[256];
+    names->launch = pw_record_name(recorder, "launch");
+    names->wait = pw_record_name(recorder, "wait");
+    names->send = pw_record_name(recorder, "send");
+    names->recv = pw_record_name(recorder, "recv");
+    names->delay = pw_record_name(recorder, "delay");
+    names->host = pw_record_name(recorder, "host");
+    names->copies[0] = pw_record_name(recorder, "copy to device");
+    names->copies[1] = pw_record_name(recorder, "copy to host");
+    names->categories = pw_arena_alloc(x->arena, (job->category_count + 1) * sizeof *names->categories);
+    names->segments = pw_arena_alloc(x->arena, (job->segment_count + 1) * sizeof *names->segments);
+    names->collectives =
+        pw_arena_alloc(x->arena, (job->group_role_count + 1) * PW_COLLECTIVE_KIND_COUNT * sizeof *names->collectives);
+    bool *repeated = pw_arena_alloc(x->arena, job->segment_count + 1);
+    if (!names->categories || !names->segments || !names->collectives || !repeated ||
+        !pw_segments_repeated(&x->allocator, job, repeated))
+        return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", job->name);
+    for (uint32_t c = 0; c < job->category_count; c++)
+        names->categories[c] = pw_record_name(recorder, job->categories[c].name);
+    for (uint32_t s = 0; s < job->segment_count; s++) {
+        pw_segment_label(job, s, repeated[s], text, sizeof text);
+        names->segments[s] = pw_record_name(recorder, text);
+    }
+    for (uint32_t r = 0; r < job->group_role_count; r++)
+        for (int k = 0; k < PW_COLLECTIVE_KIND_COUNT; k++) {
+            snprintf(text, sizeof text, "%s %s", job->group_roles[r].name, pw_collective_names[k]);
+            names->collectives[r * PW_COLLECTIVE_KIND_COUNT + (uint32_t)k] = pw_record_name(recorder, text);
+        }
+    return PW_OK;
+}
+
+pw_status report_prepare(pw_executor *x, pw_error *error) {
+    pw_recorder *recorder = x->config.recorder;
+    x->recording = pw_recorder_active(recorder);
+    if (!x->recording) return PW_OK;
+    PW_TRY(prepare_names(x, error));
+    pw_track *programs = pw_arena_alloc(x->arena, (x->job->program_count + 1) * sizeof *programs);
+    if (!programs) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", x->job->name);
+    char text[256];
+    for (uint32_t c = 0; c < x->fold->class_count; c++) {
+        rank_run *rank = &x->ranks[c];
+        if (!programs[rank->info.program])
+            programs[rank->info.program] = pw_record_track(recorder, 0, rank->program->name);
+        if (rank->info.multiplicity > 1)
+            snprintf(text, sizeof text, "rank %u (x %u)", rank->info.representative, rank->info.multiplicity);
+        else
+            snprintf(text, sizeof text, "rank %u", rank->info.representative);
+        pw_track own = pw_record_track(recorder, programs[rank->info.program], text);
+        rank->host_track = pw_record_track(recorder, own, "host");
+        rank->tracks = pw_arena_alloc(x->arena, (x->job->streams + 1u) * sizeof *rank->tracks);
+        if (!own || !rank->host_track || !rank->tracks)
+            return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", x->job->name);
+        for (uint32_t s = 0; s < x->job->streams; s++) {
+            snprintf(text, sizeof text, "stream %u", s);
+            rank->tracks[s] = pw_record_track(recorder, own, text);
+        }
+    }
+    return PW_OK;
+}
+
+pw_span_id report_span(pw_executor *x, uint32_t rank_class, pw_track track, pw_name category, pw_name label,
+                       pw_time start, pw_time end, pw_span_id cause) {
+    if (!x->recording) return 0;
+    pw_span span = {.cause = cause,
+                    .track = track,
+                    .category = category,
+                    .label = label,
+                    .start = start,
+                    .end = end,
+                    .weight = x->ranks[rank_class].info.multiplicity};
+    return pw_record_span(x->config.recorder, &span);
+}
+
+static pw_name label_of(const pw_executor *x, const pw_op *op) {
+    switch (op->kind) {
+        case PW_OP_COMPUTE: return x->names.segments[op->compute.segment];
+        case PW_OP_COPY: return x->names.copies[op->copy.to_host];
+        case PW_OP_SEND: return x->names.send;
+        case PW_OP_RECV: return x->names.recv;
+        case PW_OP_COLLECTIVE:
+            return x->names.collectives[op->collective.group_role * PW_COLLECTIVE_KIND_COUNT + (uint32_t)op->collective.kind];
+        case PW_OP_DELAY: return x->names.delay;
+        case PW_OP_MARK: return op->mark.name ? pw_record_name(x->config.recorder, op->mark.name) : 0;
+        default: return 0;
+    }
+}
+
+pw_span_id report_op(pw_executor *x, const op_run *op, pw_time start) {
+    if (!x->recording) return 0;
+    return report_span(x, op->rank_class, x->ranks[op->rank_class].tracks[op->op.stream],
+                       x->names.categories[op->op.category], label_of(x, &op->op), start, pw_sim_now(x->config.sim),
+                       op->cause);
+}
+
+void report_wait(pw_executor *x, const op_run *op, pw_time start) {
+    if (!x->recording || start == pw_sim_now(x->config.sim)) return;
+    report_span(x, op->rank_class, x->ranks[op->rank_class].tracks[op->op.stream], x->names.wait, label_of(x, &op->op), start,
+                pw_sim_now(x->config.sim), op->cause);
+}

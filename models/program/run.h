@@ -1,0 +1,213 @@
+/* State of a running executor, shared by the files of this folder: ranks, streams, operations, instances of collectives.
+ * Everything refers by index, so that growth moves nothing that a handler holds. Internal. */
+#ifndef PW_MODELS_PROGRAM_RUN_H
+#define PW_MODELS_PROGRAM_RUN_H
+
+#include "models/program/executor.h"
+#include "models/program/fold.h"
+#include "models/program/segment.h"
+
+enum {
+    WINDOW_LAUNCHES = 1024, /* launches a device queue takes before the host waits, as with CUDA streams */
+    CHUNK = 1024
+};
+
+typedef enum op_phase {
+    PHASE_ISSUED,    /* behind others of its stream, or waiting for slots */
+    PHASE_LAUNCHING, /* the host has not launched it yet */
+    PHASE_ARRIVED,   /* waits for partners */
+    PHASE_RUNNING
+} op_phase;
+
+typedef struct op_run {
+    pw_op op;
+    uint32_t index, generation, rank_class;
+    uint32_t next;    /* in its stream; in the free list */
+    uint32_t waiters; /* first wait for this operation: waiting operation x PW_OP_WAITS + which of its waits */
+    uint32_t wait_next[PW_OP_WAITS];
+    uint32_t waits_on[PW_OP_WAITS]; /* operations, PW_NONE when done */
+    uint8_t waits_left;
+    bool front, on_host; /* on_host: a SYNC, in no stream */
+    op_phase phase;
+    uint32_t launches;
+    pw_time host_start;                              /* the host began to launch it */
+    pw_time release; pw_span_id release_span;        /* what held the host up last before that, and until when */
+    pw_time ready, start;                            /* waits over; launched too */
+    pw_span_id cause; pw_time cause_time;            /* whose end made it ready */
+    union {
+        struct {
+            double duration_s, work_left, flops;
+            pw_time since; /* work_left holds at this time */
+            pw_event_id timer;
+            pw_activity_id activity;
+            bool fluid;
+        } compute;
+        struct { uint32_t sequence, next_member; } collective;
+        struct { uint32_t partner, pending_next, plan; pw_time start; } transfer; /* messages and copies */
+    };
+} op_run;
+
+typedef struct stream_run {
+    uint32_t head, tail;
+    pw_time last_time;
+    pw_span_id last_span;
+} stream_run;
+
+typedef struct slot_run {
+    uint32_t op, generation; /* last issued operation that signals it; stale generation: done */
+    pw_time time;            /* when and by what it was last signalled */
+    pw_span_id span;
+} slot_run;
+
+typedef enum host_phase { HOST_RUNNING, HOST_BUSY, HOST_SYNC, HOST_WINDOW, HOST_DONE } host_phase;
+
+typedef struct rank_run {
+    pw_rank_class info;
+    const pw_program *program;
+    pw_walker *walker;
+    pw_time host_time; /* the host is ready for its next operation */
+    pw_time release; pw_span_id release_span;
+    host_phase host;
+    pw_op busy_with;          /* a HOST operation under way */
+    pw_time busy_from;
+    uint32_t sync;            /* the SYNC operation that the host waits in */
+    uint32_t in_flight, live; /* launches; operations */
+    uint32_t running;         /* compute operations */
+    double held_sms;
+    uint32_t *group_class;    /* [group roles] */
+    uint32_t *sequence;       /* [group roles]: collectives issued so far */
+    stream_run *streams;
+    slot_run *slots;
+    pw_capacity_id arithmetic, traffic; /* of its GPU; made when two segments first run side by side */
+    pw_track host_track, *tracks;       /* [streams] */
+} rank_run;
+
+/* Cost and route of a transfer or collective of one size. */
+typedef enum plan_kind { PLAN_COLLECTIVE, PLAN_MESSAGE, PLAN_COPY } plan_kind;
+typedef struct plan {
+    plan_kind kind;
+    uint32_t owner, detail; /* as of a flow_class */
+    int algorithm;          /* as asked for */
+    double bytes;
+    int resolved;
+    double alpha_s, cap_Bps, sms;
+    pw_route_id route;
+    bool routed;            /* some link limits it */
+    flow_class *flow;       /* folded runs */
+    uint32_t next;          /* in its bucket */
+} plan;
+
+typedef struct message_graph message_graph;
+typedef struct instance {
+    uint32_t index, group, sequence;
+    uint32_t arrived, first_op; /* rank classes there, and their operations */
+    uint32_t plan;
+    pw_time start;
+    uint32_t next; /* live ones of the group; free list */
+    message_graph *graph;
+} instance;
+
+typedef struct record_names {
+    pw_name launch, wait, send, recv, delay, host, copies[2];
+    pw_name *categories, *segments; /* [category], [segment] */
+    pw_name *collectives;           /* [role x PW_COLLECTIVE_KIND_COUNT + kind] */
+} record_names;
+
+struct pw_executor {
+    pw_executor_config config;
+    pw_allocator allocator;
+    pw_arena *arena;
+    const pw_job *job;
+    pw_usage *usage;
+    fold *fold;
+    segment_memo *memo;
+    double clock_ratio;
+    rank_run *ranks; /* [fold->class_count] */
+    uint32_t unfinished;
+
+    op_run **chunks;
+    size_t chunk_count, chunk_capacity;
+    uint32_t op_free, op_count;
+    uint32_t *ready; /* ring of operations to launch in this instant */
+    size_t ready_first, ready_count, ready_capacity;
+
+    instance *instances;
+    size_t instance_count, instance_capacity;
+    uint32_t instance_free;
+    uint32_t *group_live; /* [group classes]: first live instance */
+
+    plan *plans;
+    size_t plan_count, plan_capacity;
+    uint32_t *plan_buckets, plan_bucket_count;
+    pw_use *uses; /* scratch */
+    size_t use_count, use_capacity;
+    uint32_t *gpus; /* scratch: a group's GPUs */
+    size_t gpu_capacity;
+
+    uint32_t *pending, pending_count; /* buckets of sends and receives that wait for each other */
+
+    pw_capacity_id *link_capacity; /* [links], or [link classes] when folded; null: not made yet */
+    uint32_t link_capacity_count;
+
+    pw_executor_totals totals;
+    bool recording;
+    record_names names;
+};
+
+/* operation.c */
+static inline op_run *op_at(const pw_executor *x, uint32_t index) { return &x->chunks[index / CHUNK][index % CHUNK]; }
+op_run *op_new(pw_executor *x); /* NULL: the simulation has failed */
+void op_issue(pw_executor *x, op_run *op);
+void op_complete(pw_executor *x, op_run *op, pw_span_id span); /* frees op */
+void op_free(pw_executor *x, op_run *op);
+bool op_bind_waits(pw_executor *x, op_run *op); /* true when nothing is left to wait for */
+void run_ready(pw_executor *x);                 /* every event handler ends with it */
+
+/* compute.c */
+pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost);
+void compute_begin(pw_executor *x, op_run *op);
+void compute_rescale(pw_executor *x, uint32_t rank_class); /* clock or held SMs changed */
+
+/* host.c */
+void host_run(pw_executor *x, uint32_t rank_class);
+void host_launched_done(pw_executor *x, uint32_t rank_class, pw_span_id span); /* the queue got shorter */
+void host_synced(pw_executor *x, op_run *op, pw_span_id span);
+
+/* plan.c: index of the plan; PW_NONE when the simulation has failed */
+uint32_t plan_collective(pw_executor *x, uint32_t group, const pw_op *op);
+uint32_t plan_message(pw_executor *x, uint32_t rank_class, uint32_t role, double bytes);
+uint32_t plan_copy(pw_executor *x, uint32_t rank_class, bool to_host, double bytes);
+void plan_finished(pw_executor *x, const plan *p);
+pw_capacity_id plan_link(pw_executor *x, pw_link link); /* capacity of a link of an unfolded run */
+void plan_add_link(void *object, pw_link link, double load); /* adds a use of it to x->uses; object: the executor */
+/* The collective's group as GPUs in ring order, in x->gpus; 0 when memory is out. */
+uint32_t plan_gpus(pw_executor *x, const group_class *group);
+
+/* collective.c, message.c, graph.c */
+void collective_arrive(pw_executor *x, op_run *op);
+void collective_finish(pw_executor *x, uint32_t instance_index);
+void message_arrive(pw_executor *x, op_run *op);
+void copy_begin(pw_executor *x, op_run *op);
+/* Where a rank's peer expects or sends a message: the key under which both ends meet. */
+typedef struct meeting {
+    uint32_t sender; /* rank class */
+    uint16_t role;   /* smallest role by which the sender reaches the receiver; UINT16_MAX: by none */
+    uint16_t channel;
+    int64_t tag;
+} meeting;
+meeting message_meeting(const pw_executor *x, const op_run *op);
+bool graph_start(pw_executor *x, instance *one); /* message by message */
+void graph_destroy(pw_executor *x, message_graph *graph);
+
+/* report.c */
+pw_status report_prepare(pw_executor *x, pw_error *error);
+pw_span_id report_span(pw_executor *x, uint32_t rank_class, pw_track track, pw_name category, pw_name label,
+                       pw_time start, pw_time end, pw_span_id cause);
+/* The operation's own span, from start until now. */
+pw_span_id report_op(pw_executor *x, const op_run *op, pw_time start);
+void report_wait(pw_executor *x, const op_run *op, pw_time start); /* waited for partners until now */
+
+/* deadlock.c */
+pw_status deadlock_describe(pw_executor *x, pw_error *error);
+
+#endif
