@@ -29,7 +29,8 @@ static pw_status cannot(const char *what, const char *path, int code, pw_error *
                        : code == EACCES || code == EROFS ? "choose a folder that you may write to"
                        : code == ENOENT                  ? "does the folder exist?"
                                                          : NULL;
-    return pw_fail(error, code == ENOMEM ? PW_NO_MEMORY : PW_IO, path, 0, hint, "cannot %s: %s", what, strerror(code));
+    return pw_fail(error, code == ENOMEM ? PW_NO_MEMORY : PW_IO, path, 0, hint, "cannot %s%s: %s", what,
+                   *path ? "" : " the output", strerror(code));
 }
 
 /* A link is followed, so that the rename replaces the file and not the link. */
@@ -74,6 +75,22 @@ pw_status pw_file_create(const char *path, const pw_allocator *allocator, pw_fil
     if (code != 0) {
         pw_free(allocator, file, sizeof *file);
         return cannot("write", path, code, error);
+    }
+    *result = file;
+    return PW_OK;
+}
+
+pw_status pw_file_attach(int descriptor, const pw_allocator *allocator, pw_file **result, pw_error *error) {
+    *result = NULL;
+    pw_file *file = pw_alloc_zero(allocator, sizeof *file);
+    if (!file) return cannot("write", "", ENOMEM, error);
+    file->allocator = allocator;
+    file->direct = true;
+    file->descriptor = dup(descriptor); /* closing the copy tells of writes that failed late */
+    int code = errno;
+    if (file->descriptor < 0) {
+        pw_free(allocator, file, sizeof *file);
+        return cannot("write", "", code, error);
     }
     *result = file;
     return PW_OK;

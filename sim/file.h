@@ -23,6 +23,9 @@
 typedef struct pw_file pw_file;
 
 pw_status pw_file_create(const char *path, const pw_allocator *allocator, pw_file **file, pw_error *error);
+/* Writes directly to an open descriptor (STDOUT_FILENO, say), which stays open after commit or discard; errors speak of
+ * "the output". */
+pw_status pw_file_attach(int descriptor, const pw_allocator *allocator, pw_file **file, pw_error *error);
 /* Ends the file's life in every case; on failure the target is as it was and the message says why. */
 pw_status pw_file_commit(pw_file *file, pw_error *error);
 void pw_file_discard(pw_file *file); /* leaves the target as it was; NULL is fine */
