@@ -102,7 +102,7 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
                                                          : -1;
     if (job.precision < 0) why = "this precision is not modelled yet";
     /* Software of before flash attention keeps the scores; the stack by year of the family. */
-    job.stack = model.gated ? "nemo" : activations && job.sequence_parallel == 1 ? "megatron-2022" : "megatron-2021";
+    job.stack = model.gated ? "nemo-2024" : activations && job.sequence_parallel == 1 ? "megatron-2022" : "megatron-2021";
     const pw_device *device = NULL;
     if (!why && pw_catalogue_device(context->catalogue, pw_measured_text(input, row, "gpu"), &device, &failure) != PW_OK)
         why = "the GPU is not in the catalogue";

@@ -10,9 +10,8 @@
 #ifndef PW_SCENARIOS_VALIDATION_H
 #define PW_SCENARIOS_VALIDATION_H
 
-#include <stdio.h>
-
 #include "models/catalogue/catalogue.h"
+#include "sim/file.h"
 
 /* A whole CSV file as text cells. */
 typedef struct pw_measured {
@@ -102,10 +101,10 @@ pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue
                             pw_arena *arena, pw_validation *validation, pw_error *error);
 
 /* Writers. The text is for reading; JSON has schema podwright.validation/1; CSV has one line per input row, in order:
- * row,id,status,measured,predicted,predicted_stack. */
-pw_status pw_validation_write_text(const pw_validation *validation, FILE *out, pw_arena *arena, pw_error *error);
-pw_status pw_validation_write_json(const pw_validation *validation, FILE *out, pw_arena *arena, pw_error *error);
-pw_status pw_validation_write_csv(const pw_validation *validation, FILE *out, pw_error *error);
+ * row,id,status,measured,predicted,predicted_stack. Failed writes show when the file is committed. */
+pw_status pw_validation_write_text(const pw_validation *validation, pw_file *out, pw_arena *arena, pw_error *error);
+pw_status pw_validation_write_json(const pw_validation *validation, pw_file *out, pw_arena *arena, pw_error *error);
+pw_status pw_validation_write_csv(const pw_validation *validation, pw_file *out, pw_error *error);
 
 extern const pw_suite pw_suite_training, pw_suite_memory, pw_suite_gemm, pw_suite_attention;
 

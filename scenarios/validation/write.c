@@ -80,21 +80,16 @@ static uint32_t distinct(const pw_validation *v, const char *column, const char 
     return count;
 }
 
-static pw_status check_written(FILE *out, pw_error *error) {
-    if (!ferror(out)) return PW_OK;
-    return pw_fail(error, PW_IO, NULL, 0, "is the disk full?", "cannot write the output");
-}
-
-static void print_score(FILE *out, const char *name, const pw_score *plain, const pw_score *stack,
+static void print_score(pw_file *out, const char *name, const pw_score *plain, const pw_score *stack,
                         const pw_score *baseline) {
-    fprintf(out, "  %-34.34s %5u %+7.1f %7.1f %7.1f %7.1f %7.1f", name, plain->n, plain->bias_pct, plain->mape_pct,
+    pw_file_print(out, "  %-34.34s %5u %+7.1f %7.1f %7.1f %7.1f %7.1f", name, plain->n, plain->bias_pct, plain->mape_pct,
             plain->median_pct, plain->p90_pct, plain->worst_pct);
-    if (stack->n) fprintf(out, "  %5u %6.1f %6.1f", stack->n, stack->median_pct, stack->p90_pct);
-    else fprintf(out, "  %5s %6s %6s", "-", "-", "-");
-    fprintf(out, "  %7.1f %6.1f %6.1f\n", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
+    if (stack->n) pw_file_print(out, "  %5u %6.1f %6.1f", stack->n, stack->median_pct, stack->p90_pct);
+    else pw_file_print(out, "  %5s %6s %6s", "-", "-", "-");
+    pw_file_print(out, "  %7.1f %6.1f %6.1f\n", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
 }
 
-static void print_line(const pw_validation *v, FILE *out, const char *column, const char *value, const char *title,
+static void print_line(const pw_validation *v, pw_file *out, const char *column, const char *value, const char *title,
                        pw_arena *arena) {
     pw_score scores[PW_VARIANT_COUNT];
     for (int variant = 0; variant < PW_VARIANT_COUNT; variant++)
@@ -103,19 +98,19 @@ static void print_line(const pw_validation *v, FILE *out, const char *column, co
         print_score(out, title, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
 }
 
-pw_status pw_validation_write_text(const pw_validation *v, FILE *out, pw_arena *arena, pw_error *error) {
+pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_arena *arena, pw_error *error) {
     uint32_t ran = 0;
     for (uint32_t row = 0; row < v->input->rows; row++) ran += v->predictions[row].ran;
-    fprintf(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, ran, v->input->rows,
+    pw_file_print(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, ran, v->input->rows,
             "errors in % of the measured value", v->suite->baseline);
-    fprintf(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s\n", "", "n", "bias", "MAPE", "median", "p90", "worst",
+    pw_file_print(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s\n", "", "n", "bias", "MAPE", "median", "p90", "worst",
             "stack", "median", "p90", "base:M", "median", "p90");
     print_line(v, out, NULL, NULL, "all rows", arena);
     const char **values = pw_arena_alloc(arena, (v->input->rows + 2u) * sizeof *values);
     if (!values) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     for (uint32_t b = 0; b < v->by_count; b++) {
         if (strcmp(v->by[b], "side") != 0 && pw_measured_find(v->input, v->by[b]) < 0) continue;
-        fprintf(out, "\nby %s\n", v->by[b]);
+        pw_file_print(out, "\nby %s\n", v->by[b]);
         uint32_t count = distinct(v, v->by[b], values);
         for (uint32_t i = 0; i < count; i++)
             print_line(v, out, v->by[b], values[i], *values[i] ? values[i] : "(none)", arena);
@@ -134,124 +129,88 @@ pw_status pw_validation_write_text(const pw_validation *v, FILE *out, pw_arena *
         }
         counts[i]++;
     }
-    if (reasons) fprintf(out, "\nskipped %u rows\n", v->input->rows - ran);
+    if (reasons) pw_file_print(out, "\nskipped %u rows\n", v->input->rows - ran);
     for (uint32_t printed = 0; printed < reasons; printed++) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < reasons; i++)
             if (counts[i] > counts[best]) best = i;
-        fprintf(out, "  %5u  %s\n", counts[best], values[best]);
+        pw_file_print(out, "  %5u  %s\n", counts[best], values[best]);
         counts[best] = 0;
     }
-    return check_written(out, error);
+    return PW_OK;
 }
 
 static void json_score(pw_json *json, const pw_score *score) {
-    pw_json_key(json, "n");
-    pw_json_integer(json, score->n);
-    const struct { const char *key; double value; } numbers[] = {{"bias_pct", score->bias_pct},
-                                                                 {"mape_pct", score->mape_pct},
-                                                                 {"median_pct", score->median_pct},
-                                                                 {"p90_pct", score->p90_pct},
-                                                                 {"worst_pct", score->worst_pct}};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        pw_json_key(json, numbers[i].key);
-        pw_json_number(json, numbers[i].value);
-    }
+    pw_json_integer(json, "n", score->n);
+    pw_json_number(json, "bias_pct", score->bias_pct);
+    pw_json_number(json, "mape_pct", score->mape_pct);
+    pw_json_number(json, "median_pct", score->median_pct);
+    pw_json_number(json, "p90_pct", score->p90_pct);
+    pw_json_number(json, "worst_pct", score->worst_pct);
 }
 
-pw_status pw_validation_write_json(const pw_validation *v, FILE *out, pw_arena *arena, pw_error *error) {
+pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_arena *arena, pw_error *error) {
     const char **values = pw_arena_alloc(arena, (v->input->rows + 2u) * sizeof *values);
     if (!values) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     pw_json json;
     pw_json_begin(&json, out);
-    pw_json_open(&json, '{');
-    pw_json_key(&json, "schema");
-    pw_json_text(&json, "podwright.validation/1");
-    pw_json_key(&json, "suite");
-    pw_json_text(&json, v->suite->name);
-    pw_json_key(&json, "rows");
-    pw_json_integer(&json, v->input->rows);
-    pw_json_key(&json, "unit");
-    pw_json_text(&json, v->suite->unit);
-    pw_json_key(&json, "baseline");
-    pw_json_text(&json, v->suite->baseline);
-    pw_json_key(&json, "variants");
-    pw_json_open(&json, '[');
+    pw_json_object(&json, NULL);
+    pw_json_text(&json, "schema", "podwright.validation/1");
+    pw_json_text(&json, "suite", v->suite->name);
+    pw_json_integer(&json, "rows", v->input->rows);
+    pw_json_text(&json, "unit", v->suite->unit);
+    pw_json_text(&json, "baseline", v->suite->baseline);
+    pw_json_array(&json, "variants");
     for (int variant = 0; variant < PW_VARIANT_COUNT; variant++) {
-        pw_json_open(&json, '{');
-        pw_json_key(&json, "name");
-        pw_json_text(&json, variant_names[variant]);
-        pw_json_key(&json, "all");
-        pw_json_open(&json, '{');
+        pw_json_object(&json, NULL);
+        pw_json_text(&json, "name", variant_names[variant]);
+        pw_json_object(&json, "all");
         pw_score score = score_group(v, (pw_variant)variant, NULL, NULL, arena);
         json_score(&json, &score);
-        pw_json_close(&json, '}');
-        pw_json_key(&json, "groups");
-        pw_json_open(&json, '[');
+        pw_json_end(&json);
+        pw_json_array(&json, "groups");
         for (uint32_t b = 0; b < v->by_count; b++) {
             uint32_t count = distinct(v, v->by[b], values);
             for (uint32_t i = 0; i < count; i++) {
                 score = score_group(v, (pw_variant)variant, v->by[b], values[i], arena);
-                pw_json_open(&json, '{');
-                pw_json_key(&json, "column");
-                pw_json_text(&json, v->by[b]);
-                pw_json_key(&json, "value");
-                pw_json_text(&json, values[i]);
+                pw_json_object(&json, NULL);
+                pw_json_text(&json, "column", v->by[b]);
+                pw_json_text(&json, "value", values[i]);
                 json_score(&json, &score);
-                pw_json_close(&json, '}');
+                pw_json_end(&json);
             }
         }
-        pw_json_close(&json, ']');
-        pw_json_close(&json, '}');
+        pw_json_end(&json);
+        pw_json_end(&json);
     }
-    pw_json_close(&json, ']');
-    pw_json_key(&json, "skipped");
-    pw_json_open(&json, '[');
+    pw_json_end(&json);
+    pw_json_array(&json, "skipped");
     for (uint32_t row = 0; row < v->input->rows; row++) {
         if (v->predictions[row].ran) continue;
-        pw_json_open(&json, '{');
-        pw_json_key(&json, "row");
-        pw_json_integer(&json, row + 1);
-        pw_json_key(&json, "why");
-        pw_json_text(&json, v->predictions[row].why);
-        pw_json_close(&json, '}');
+        pw_json_object(&json, NULL);
+        pw_json_integer(&json, "row", row + 1);
+        pw_json_text(&json, "why", v->predictions[row].why);
+        pw_json_end(&json);
     }
-    pw_json_close(&json, ']');
-    pw_json_close(&json, '}');
     pw_json_end(&json);
-    return check_written(out, error);
+    pw_json_end(&json);
+    return PW_OK;
 }
 
-static void csv_field(FILE *out, const char *text) {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"') fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-pw_status pw_validation_write_csv(const pw_validation *v, FILE *out, pw_error *error) {
-    fprintf(out, "row,id,status,measured,predicted,predicted_stack\n");
+pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error *error) {
+    (void)error;
+    pw_file_text(out, "row,id,status,measured,predicted,predicted_stack\n");
     for (uint32_t row = 0; row < v->input->rows; row++) {
         const pw_prediction *p = &v->predictions[row];
-        fprintf(out, "%u,", row + 1);
-        csv_field(out, pw_measured_text(v->input, row, "id"));
-        if (!p->ran) {
-            char status[192];
-            snprintf(status, sizeof status, "skipped: %s", p->why);
-            fputc(',', out);
-            csv_field(out, status);
-            fprintf(out, ",,,\n");
-            continue;
-        }
-        fprintf(out, ",ok,%.9g,%.9g,", p->measured, p->plain);
-        if (isnan(p->stack)) fputc('\n', out);
-        else fprintf(out, "%.9g\n", p->stack);
+        char status[192] = "ok";
+        if (!p->ran) snprintf(status, sizeof status, "skipped: %s", p->why);
+        pw_file_csv_integer(out, row + 1);
+        pw_file_csv_text(out, pw_measured_text(v->input, row, "id"));
+        pw_file_csv_text(out, status);
+        pw_file_csv_number(out, p->ran ? p->measured : NAN);
+        pw_file_csv_number(out, p->ran ? p->plain : NAN);
+        pw_file_csv_number(out, p->ran ? p->stack : NAN);
+        pw_file_csv_end(out);
     }
-    return check_written(out, error);
+    return PW_OK;
 }
