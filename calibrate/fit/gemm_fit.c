@@ -230,7 +230,7 @@ static pw_status read_and_run(const plan *p, const pw_catalogue *catalogue, cons
 }
 
 pw_status pw_fit_gemm(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error) {
-    static const plan p = {"gemm", "kernel-gemm", gemm_parameters, GEMM_PARAMETERS, predict_gemm, TO_FIT, CHECK_ROWS, 3, false};
+    static const plan p = {"gemm", "kernel-gemm", gemm_parameters, GEMM_PARAMETERS, predict_gemm, TO_FIT, CHECK_ROWS, 5, false};
     return read_and_run(&p, catalogue, paths, report, error);
 }
 

@@ -22,7 +22,7 @@
     X(feed, "feed", 0.002, 0.1, 0.015, "operand bytes the SMs take in per flop of 16-bit peak")                       \
     X(saturation, "saturation", 1, 8, 2, "bandwidth one SM can draw, in shares of an SM's equal part")                \
     X(split, "split", 5e-8, 6e-6, 1.5e-6, "reduction after splitting k, s")                                           \
-    X(quantisation, "quantisation", 0.02, 1, 0.5, "0: SMs share work evenly; 1: whole waves")                         \
+    X(quantisation, "quantisation", 0.02, 1, 0.9, "0: SMs share work evenly; 1: whole waves")                         \
     X(tile_discount, "tile_discount", 0.001, 1.5, 0.1, "exponent of the loss of tiles with less reuse")               \
     X(cast, "cast", 1e-7, 2e-5, 6e-6, "start-up of the kernels that quantise the left operand, s")                    \
     X(cast_traffic, "cast_traffic", 0.3, 20, 5, "bytes they move per element of the left operand")

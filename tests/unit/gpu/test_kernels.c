@@ -123,8 +123,8 @@ PW_TEST(a_second_wave_shows_on_a100) {
     pw_kernel_cost one = cost_of(gpu, gemm(3328, 1024, 4096), 1, 0), two = cost_of(gpu, gemm(3584, 1024, 4096), 1, 0);
     double left = (two.flops / two.total_s) / (one.flops / one.total_s);
     printf("# rate after the step over rate before: %.3f\n", left);
-    PW_EXPECT(left < 0.92);
-    PW_EXPECT(two.total_s > 1.15 * one.total_s);
+    PW_EXPECT(left < 0.8); /* other tiles soften the step: the model picks the best, the library may not */
+    PW_EXPECT(two.total_s > 1.3 * one.total_s);
     pw_gpu_destroy(gpu);
 }
 

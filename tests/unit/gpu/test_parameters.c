@@ -82,6 +82,7 @@ PW_TEST(a_borrowed_fit_scales_with_the_data_sheet) {
     pw_error error = {0};
     pw_catalogue *catalogue = load(NULL, &error);
     pw_gpu *sxm = NULL, *pcie = NULL;
+    PW_EXPECT(catalogue);
     if (!catalogue) return;
     PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "A100-SXM4-80GB", &sxm, &error), PW_OK);
     PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "A100-SXM4-40GB", &pcie, &error), PW_OK);
@@ -99,6 +100,7 @@ PW_TEST(a_borrowed_fit_scales_with_the_data_sheet) {
 PW_TEST(launch_costs_more_on_grace_and_unknown_hosts_are_named) {
     pw_error error = {0};
     pw_catalogue *catalogue = load(NULL, &error);
+    PW_EXPECT(catalogue);
     if (!catalogue) return;
     double x86 = 0, grace = 0, other;
     PW_EXPECT_INT(pw_gpu_launch_s(catalogue, "x86", &x86, &error), PW_OK);
