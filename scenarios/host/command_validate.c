@@ -1,4 +1,5 @@
 /* podwright validate: published measurements against the simulator. */
+#include <stdio.h>
 #include <string.h>
 
 #include "scenarios/host/command.h"

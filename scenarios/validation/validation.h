@@ -10,6 +10,8 @@
 #ifndef PW_SCENARIOS_VALIDATION_H
 #define PW_SCENARIOS_VALIDATION_H
 
+#include <stdio.h>
+
 #include "models/catalogue/catalogue.h"
 #include "sim/file.h"
 
