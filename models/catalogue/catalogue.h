@@ -67,6 +67,7 @@ const char *pw_table_column_name(const pw_table *table, size_t column); /* witho
 const char *pw_table_column_unit(const pw_table *table, size_t column); /* "GB/s"; "" when none */
 int pw_table_find_column(const pw_table *table, const char *name);      /* -1: none */
 int pw_table_find_row(const pw_table *table, const char *name);         /* by first column or alias; -1: none */
+const char *pw_table_nearest(const pw_table *table, const char *name);  /* row or alias for a typing error; NULL: none */
 const char *pw_table_text_at(const pw_table *table, size_t row, size_t column); /* "" for an empty cell */
 /* Number in SI units (the column's unit applied); NaN for an empty cell. A cell that is no number is an error at load
  * for columns with a unit. */

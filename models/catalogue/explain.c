@@ -29,6 +29,10 @@ const char *catalogue_nearest(const pw_catalogue *catalogue, const pw_table *onl
     return near;
 }
 
+const char *pw_table_nearest(const pw_table *table, const char *name) {
+    return name && *name ? catalogue_nearest(table->catalogue, table, name) : NULL;
+}
+
 /* Text that grows in the catalogue's allocator; the result is copied to the caller's arena. */
 typedef struct writer {
     const pw_allocator *allocator;

@@ -100,14 +100,22 @@ static void describe_tables(pw_catalogue *catalogue) {
     }
 }
 
-static bool is_name(const pw_catalogue *catalogue, const char *name) {
-    for (size_t i = 0; i < catalogue->table_count; i++)
-        if (strcmp(catalogue->tables[i].kind, "aliases") && pw_table_find_row(&catalogue->tables[i], name) >= 0)
-            return true;
-    return false;
+typedef struct alias_place {
+    bool has_target, has_name; /* some table holds the target; such a table holds the alias as a name of its own */
+} alias_place;
+
+static alias_place place_alias(const pw_catalogue *catalogue, const catalogue_alias *alias) {
+    alias_place place = {false, false};
+    for (size_t i = 0; i < catalogue->table_count; i++) {
+        const pw_table *table = &catalogue->tables[i];
+        if (!strcmp(table->kind, "aliases") || pw_table_find_row(table, alias->target) < 0) continue;
+        place.has_target = true;
+        place.has_name = place.has_name || pw_table_find_row(table, alias->name) >= 0;
+    }
+    return place;
 }
 
-/* An alias stands for a row of some table, and is no row's own name. */
+/* An alias stands for a row of some table, and is no row's own name there. */
 static pw_status read_aliases(pw_catalogue *catalogue, pw_error *error) {
     const pw_table *table = pw_catalogue_table(catalogue, "aliases");
     if (!table) return PW_OK;
@@ -118,10 +126,11 @@ static pw_status read_aliases(pw_catalogue *catalogue, pw_error *error) {
     for (size_t row = 0; row < table->rows; row++) {
         aliases[row].name = pw_table_text_at(table, row, 0);
         aliases[row].target = pw_table_text_at(table, row, (size_t)target);
-        if (is_name(catalogue, aliases[row].name))
+        alias_place place = place_alias(catalogue, &aliases[row]);
+        if (place.has_name)
             return pw_fail(error, PW_BAD_INPUT, table->file, table->lines[row], NULL,
                            "'%s' is the name of a row and cannot stand for '%s'", aliases[row].name, aliases[row].target);
-        if (!is_name(catalogue, aliases[row].target))
+        if (!place.has_target)
             return pw_fail(error, PW_BAD_INPUT, table->file, table->lines[row], NULL,
                            "'%s' stands for '%s', which no table holds", aliases[row].name, aliases[row].target);
     }

@@ -50,13 +50,35 @@ pw_vertex pw_cluster_gpu_vertex(const pw_cluster *cluster, uint32_t gpu);
 uint32_t pw_cluster_nics_per_node(const pw_cluster *cluster);
 double pw_cluster_nic_Bps(const pw_cluster *cluster);        /* payload per port */
 double pw_cluster_scaleup_Bps(const pw_cluster *cluster);    /* per GPU, one direction; 0: no NVLink */
+uint32_t pw_cluster_ports_per_gpu(const pw_cluster *cluster); /* ports near one GPU; 1 also when GPUs share one; 0: none */
+/* Network port (node * nics_per_node + rail, the numbering of pw_network_route) near a GPU; index below ports_per_gpu. */
+uint32_t pw_cluster_port(const pw_cluster *cluster, uint32_t gpu, uint32_t index);
 bool pw_cluster_has_multicast(const pw_cluster *cluster);    /* NVSwitch with in-network reduction (NVLS) */
 uint32_t pw_cluster_scaleup_domain(const pw_cluster *cluster); /* GPUs that share NVLink (8; 72 for NVL72) */
 
-/* The path GPU to GPU: NVLink inside a domain, else through the NIC near the source (and the one near the destination,
- * rail-aligned where the topology is), else PCIe/host. The same GPU gives an empty path. */
+/* The path GPU to GPU: NVLink inside a domain (over a neighbour where two GPUs have no direct link), else PCIe and host
+ * inside a node, else from the NIC near the source to the one near the destination. With the topology rail_optimized
+ * and NVLink in the node, data for another rail first go over NVLink to a local GPU on that rail. Without GPUDirect a
+ * network path passes through host memory at both ends. The same GPU gives an empty path; PW_UNSUPPORTED: no path. */
 pw_status pw_cluster_route(const pw_cluster *cluster, uint32_t from, uint32_t to, uint64_t hash, pw_path *path);
 /* GPU to and from host memory of its socket. */
 pw_status pw_cluster_host_route(const pw_cluster *cluster, uint32_t gpu, bool to_host, pw_path *path);
+
+/* What was built, for `describe`. Texts live as long as cluster and catalogue. NaN: not known or none. */
+typedef struct pw_cluster_facts {
+    const char *name, *server, *gpu, *host, *topology; /* server "" for a node of its own; topology "" for one node */
+    const char *scaleup;                               /* "nvswitch", "mesh" or "none" */
+    const char *wiring_source, *wiring_provenance, *wiring_file;
+    int wiring_line;
+    uint32_t gpus, nodes, gpus_per_node, nics_per_node, sockets_per_node, pcie_switches_per_node;
+    uint32_t scaleup_domain, scaleup_planes; /* planes: NVSwitch chips, folded into one crossbar here; 0: none or unknown */
+    bool multicast, gpudirect;
+    double scaleup_line_Bps, scaleup_Bps, pcie_Bps, nic_line_Bps, nic_Bps; /* per GPU, GPU, GPU, port, port; one direction */
+    int64_t radix;                                                         /* of a network switch; 0: no limit */
+    uint32_t vertices, links;
+    bool has_network;
+    pw_network_facts network;
+} pw_cluster_facts;
+pw_cluster_facts pw_cluster_get_facts(const pw_cluster *cluster);
 
 #endif

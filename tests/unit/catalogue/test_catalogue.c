@@ -219,6 +219,7 @@ PW_TEST(broken_data_are_refused_with_file_and_line) {
     expect_refused("x.csv", "name,rate [GB/s]\n,1\n", 2, "no name");
     expect_refused("aliases.csv", "name,target\nq,nothing\n", 2, "which no table holds");
     expect_refused("aliases.csv", "name,target\nL40S,A30\n", 2, "is the name of a row");
+    expect_refused("aliases.csv", "name,target\nq,L40S\nQ,A30\n", 3, "already in line 2");
     expect_refused("accelerators.csv", "name,vendor\nq,v\n", 1, "is missing");
 }
 

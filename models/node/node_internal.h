@@ -1,0 +1,94 @@
+/* What the files of this folder share: the wiring of one node, resolved from catalogue and description, and its links.
+ *
+ * Vertices of a node are numbered GPUs, NICs, PCIe switches, CPUs. Links come in cables: link 2c one way, 2c + 1 back. All nodes
+ * are alike, so a path is found once for a node and shifted to any other. */
+#ifndef PW_MODELS_NODE_INTERNAL_H
+#define PW_MODELS_NODE_INTERNAL_H
+
+#include "models/node/cluster.h"
+
+enum { NODE_GPUS = 128, NODE_NICS = 256, NODE_SWITCHES = 128, NODE_SOCKETS = 16 };
+
+typedef enum scaleup_kind { SCALEUP_NONE, SCALEUP_NVSWITCH, SCALEUP_MESH } scaleup_kind;
+
+typedef struct attach_point { /* where a GPU or NIC hangs */
+    bool on_cpu;
+    uint32_t index; /* of the PCIe switch or CPU */
+} attach_point;
+
+typedef struct node_wiring {
+    const pw_device *device;
+    const char *server, *host; /* server "": described by GPU and count */
+    const pw_table *table;     /* nodes.csv and the row used */
+    size_t row;
+    uint32_t gpus, nics, switches, sockets;
+    attach_point gpu[NODE_GPUS], nic[NODE_NICS];
+    uint32_t switch_socket[NODE_SWITCHES];
+    scaleup_kind scaleup;
+    uint8_t pairs[NODE_GPUS][NODE_GPUS]; /* links between two GPUs of a mesh */
+    uint32_t domain, planes;             /* GPUs that share NVSwitches */
+    bool multicast, c2c, gpudirect;
+    double scaleup_line_Bps, scaleup_Bps; /* per GPU and direction: line rate and payload */
+    double link_Bps;                      /* payload of one link of a mesh */
+    double pcie_Bps, c2c_Bps, socket_Bps; /* payload */
+    double nic_line_Bps, nic_efficiency;
+    double scaleup_hop_s, pcie_hop_s, socket_hop_s, nic_s;
+} node_wiring;
+
+/* wiring.c */
+pw_status node_resolve(const pw_catalogue *catalogue, const pw_node_desc *desc, node_wiring *wiring, pw_error *error);
+/* Figures of latencies.csv, in seconds. */
+pw_status node_latency(const pw_catalogue *catalogue, const char *name, double *latency_s, pw_error *error);
+/* Switch radix for a NIC rate: the node's own switch, else the smallest network switch of links.csv that is fast
+ * enough; a faster port is split into as many as it can serve. 0 when there is none. */
+int64_t node_switch_radix(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps);
+/* Payload over line rate of a network port: the node's protocol, or that of the nearest line rate. */
+pw_status node_port_efficiency(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps,
+                               double *efficiency, pw_error *error);
+
+typedef struct local_link {
+    uint16_t from, to; /* local vertices; LOCAL_NVSWITCH */
+    pw_link_kind kind;
+    double bandwidth_Bps, latency_s;
+} local_link;
+enum { LOCAL_NVSWITCH = UINT16_MAX, NO_LINK = UINT16_MAX };
+
+/* template.c: links and shortest paths of one node. */
+typedef struct node_template {
+    const pw_allocator *allocator;
+    uint32_t vertices, first_nic, first_switch, first_cpu;
+    local_link *links;
+    size_t link_count, link_capacity;
+    uint16_t *host_last;    /* [from][to]: the last link of the path over PCIe and sockets */
+    uint16_t *scaleup_last; /* [gpu][gpu]: the same over direct NVLinks; mesh only */
+    uint32_t gpus, nics_per_gpu;
+    uint16_t *gpu_nics;   /* [gpu][nics_per_gpu]: nearest NICs */
+    uint16_t *nic_gpu;    /* a GPU to which a NIC is near */
+    uint16_t *gpu_cpu;    /* nearest CPU */
+} node_template;
+pw_status template_create(const pw_allocator *allocator, const node_wiring *wiring, node_template *made, pw_error *error);
+void template_destroy(node_template *made);
+/* Appends the path, shifted by first_link; false when there is none. */
+bool template_host_path(const node_template *made, uint32_t from, uint32_t to, pw_link first_link, pw_path *path);
+bool template_scaleup_path(const node_template *made, uint32_t from, uint32_t to, pw_link first_link, pw_path *path);
+
+struct pw_cluster {
+    const pw_allocator *allocator;
+    pw_arena *arena;
+    const pw_catalogue *catalogue;
+    const char *name;
+    node_wiring *wiring; /* in the arena */
+    node_template node;
+    uint32_t nodes, domain;
+    pw_fabric *fabric;
+    pw_network *network; /* NULL: one node or no ports */
+    pw_network_desc network_desc;
+    bool is_rail_aligned;
+    pw_vertex first_vertex;
+    pw_link first_link;
+};
+
+/* Vertex of a node's part; other: the GPU at the other end when local is LOCAL_NVSWITCH. */
+pw_vertex cluster_vertex(const pw_cluster *cluster, uint32_t node, uint16_t local, uint16_t other);
+
+#endif
