@@ -9,7 +9,7 @@ typedef struct group_class {
     uint32_t representative; /* a group of the role */
     uint32_t groups;         /* so many equal ones */
     uint32_t members;        /* ranks per group */
-    const uint32_t *classes; /* rank classes among the members, rising */
+    const uint32_t *classes; /* rank classes among the members, each once */
     uint32_t class_count;
 } group_class;
 
