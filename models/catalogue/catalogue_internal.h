@@ -4,10 +4,10 @@
 
 #include "models/catalogue/catalogue.h"
 
-/* A unit as written in a column's header: SI value = number x factor, in unit si. */
+/* A unit as written in a column's header: SI value = number x factor / divisor, in unit si. */
 typedef struct catalogue_unit {
     const char *name, *si;
-    double factor;
+    double factor, divisor;
 } catalogue_unit;
 const catalogue_unit *catalogue_find_unit(const char *name); /* NULL: unknown */
 pw_status catalogue_bad_unit(const char *file, const char *column, const char *unit, pw_error *error);

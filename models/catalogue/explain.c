@@ -64,6 +64,14 @@ static const char *cell_of(const pw_table *table, size_t row, const char *column
     return found < 0 ? "" : pw_table_text_at(table, row, (size_t)found);
 }
 
+/* A field may have a source or provenance of its own ("memory_reported_source"); otherwise the row's holds. */
+static const char *own_or_row(const pw_table *table, size_t row, const char *field, const char *what) {
+    char own[128];
+    snprintf(own, sizeof own, "%s_%s", field, what);
+    const char *text = cell_of(table, row, own);
+    return *text ? text : cell_of(table, row, what);
+}
+
 /* "3352 GB/s" */
 static void put_value(writer *out, const pw_table *table, size_t row, size_t column) {
     const char *unit = table->column[column].unit;
@@ -79,14 +87,11 @@ static void put_field(writer *out, const pw_table *table, size_t row, size_t col
     put(out, "\n");
     double value = pw_table_number_at(table, row, column);
     char number[PW_NUMBER_TEXT];
-    if (info->known && !isnan(value) && (info->known->factor != 1 || strcmp(info->known->si, info->unit)) && *info->known->si)
+    if (info->known && !isnan(value) && *info->known->si && strcmp(info->known->si, info->unit))
         put(out, "  in SI units  %s %s\n", pw_number_text(value, number, sizeof number), info->known->si);
-    char own[128];
-    snprintf(own, sizeof own, "%s_source", info->name);
-    const char *source = cell_of(table, row, own), *provenance = cell_of(table, row, "provenance");
-    bool has_own = *source;
-    if (!has_own) source = cell_of(table, row, "source");
-    if (*provenance && !has_own) put(out, "  provenance   %s\n", provenance);
+    const char *provenance = own_or_row(table, row, info->name, "provenance");
+    const char *source = own_or_row(table, row, info->name, "source");
+    if (*provenance) put(out, "  provenance   %s\n", provenance);
     if (*source) put(out, "  source       %s\n", source);
     put(out, "  written in   %s:%d\n", table->file, table->lines[row]);
 }

@@ -49,7 +49,7 @@ static pw_status read_cell(const pw_csv *csv, pw_table *table, size_t column, co
     if (info->known && !is_number)
         return pw_csv_fail(csv, (int)column, "leave the cell empty when the value is unknown", error,
                            "'%s' is not a number", text);
-    if (is_number) *number = info->known ? value * info->known->factor : value;
+    if (is_number) *number = info->known ? value * info->known->factor / info->known->divisor : value;
     return PW_OK;
 }
 
