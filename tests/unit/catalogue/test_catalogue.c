@@ -165,13 +165,14 @@ PW_TEST(every_row_of_every_table_with_a_source_column_has_a_provenance) {
 
 /* --- Broken data --------------------------------------------------------------------------------------------- */
 
+static const char *const copied[] = {"accelerators.csv", "aliases.csv", "links.csv", "servers.csv", "nodes.csv", NULL};
+
 static const char *write_folder(const char *file, const char *text) {
     static char folder[64];
     static int number;
     snprintf(folder, sizeof folder, "catalogue-test-%ld-%d", (long)getpid(), ++number);
     mkdir(folder, 0777);
     char path[256];
-    static const char *const copied[] = {"accelerators.csv", "aliases.csv", "servers.csv", "nodes.csv", NULL};
     for (const char *const *name = copied; *name; name++) {
         snprintf(path, sizeof path, DATA "/%s", *name);
         FILE *from = fopen(path, "rb");
@@ -189,7 +190,6 @@ static const char *write_folder(const char *file, const char *text) {
 
 static void remove_folder(const char *folder, const char *file) {
     char path[256];
-    static const char *const copied[] = {"accelerators.csv", "aliases.csv", "servers.csv", "nodes.csv", NULL};
     for (const char *const *name = copied; *name; name++) {
         snprintf(path, sizeof path, "%s/%s", folder, *name);
         unlink(path);
