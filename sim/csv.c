@@ -123,9 +123,9 @@ static size_t line_piece(const pw_csv *csv) {
 
 static bool is_line_end(unsigned char c) { return c == '\n' || c == '\r'; }
 
-/* A line is over at LF, or at CR without LF behind it. */
-static void count_line(pw_csv *csv, unsigned char last) {
-    if (last == '\n' && csv->after_return) csv->after_return = false;
+/* A line is over at CR, or at LF that does not directly follow one. */
+static void count_line(pw_csv *csv, unsigned char last, size_t size) {
+    if (last == '\n' && size == 1 && csv->after_return) csv->after_return = false;
     else if (is_line_end(last)) {
         csv->line += csv->line < INT_MAX;
         csv->after_return = last == '\r';
@@ -183,7 +183,7 @@ static pw_status read_row(pw_csv *csv, bool comments, pw_error *error) {
         }
         csv->used += size;
         if (!comment) PW_TRY(feed(csv, piece, size, error));
-        count_line(csv, last);
+        count_line(csv, last, size);
         if (is_line_end(last) && (comment || (!csv->row_done && !csv->parser.quoted))) csv->in_row = false;
     }
     return PW_OK;

@@ -4,8 +4,8 @@
  * sequence): earlier first, then smaller priority, then first scheduled first. There is no global state; any number of
  * simulations can live in a process, each used by one thread at a time.
  *
- * Work for the current instant goes through pw_event_soon (a FIFO, no heap). When every event and FIFO entry of an
- * instant is done, the instant hooks run (the fluid solver settles there, once per instant); they may put work into
+ * Work for the current instant goes through pw_event_soon (a FIFO, no heap); an entry runs when no event of this instant
+ * is left. When every event and FIFO entry of an instant is done, the instant hooks run (the fluid solver settles there, once per instant); they may put work into
  * the FIFO, and hooks and FIFO alternate until both are quiet. Only then does time advance.
  *
  * Handles are {index, generation} by value. Zero is null. A handle of a fired or cancelled event is stale: using it
@@ -50,9 +50,10 @@ pw_time pw_sim_ticks(const pw_sim *sim, double duration_s);     /* rounded up */
 uint64_t pw_sim_seed(const pw_sim *sim);
 const pw_allocator *pw_sim_allocator(const pw_sim *sim);
 uint64_t pw_sim_events_fired(const pw_sim *sim);
-uint32_t pw_sim_events_pending(const pw_sim *sim);
+uint32_t pw_sim_events_pending(const pw_sim *sim); /* work queued for this instant included */
 
-/* Schedules handler at an absolute time >= now. On failure (memory, time in the past) the simulation fails (see
+/* Schedules handler at an absolute time >= now; an event at PW_TIME_MAX never fires and does not keep the run going, but
+ * can be moved. On failure (memory, time in the past) the simulation fails (see
  * pw_sim_fail) and the null id is returned. */
 pw_event_id pw_event_at(pw_sim *sim, pw_time at, int16_t priority, pw_event_handler *handler, void *object,
                         uint64_t argument);

@@ -45,6 +45,7 @@ PW_TEST(rows_know_the_line_on_which_they_begin) {
     PW_EXPECT_TEXT(dump("a,b\r\n\r\n1,2\r\n"), "3:1|2;");
     PW_EXPECT_TEXT(dump("a,b\n\"x\ny\",2\n3,4\n"), "2:x\ny|2;4:3|4;");
     PW_EXPECT_TEXT(dump("a,b\n\n\"x\r\n\r\ny\",\"\n\"\n3,4\n"), "3:x\r\n\r\ny|\n;7:3|4;");
+    PW_EXPECT_TEXT(dump("a\r\n\rx\ny\n"), "3:x;4:y;");
     PW_EXPECT_TEXT(dump("a\n\"\n\n#x\n\"\nz\n"), "2:\n\n#x\n;6:z;");
 }
 
@@ -237,7 +238,7 @@ PW_TEST(any_table_written_reads_back) {
         pw_file *file;
         PW_EXPECT_INT(pw_file_create(path, NULL, &file, &error), PW_OK);
         for (int c = 0; c < columns; c++) {
-            char name[8];
+            char name[16];
             snprintf(name, sizeof name, "#%d", c);
             pw_file_csv_text(file, name);
         }
