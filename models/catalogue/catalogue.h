@@ -41,7 +41,8 @@ typedef struct pw_device {
 
 typedef struct pw_catalogue pw_catalogue;
 
-/* Where the data lie: $PODWRIGHT_DATA, else the source tree's folder, else the installed one. Writes into path. */
+/* Where the data lie: $PODWRIGHT_DATA, else share/podwright/data (installed) or models/catalogue/data (source tree) in a
+ * folder above the program's. Writes into path. */
 pw_status pw_catalogue_find(char *path, size_t size, pw_error *error);
 
 /* Loads every table below folder (NULL: pw_catalogue_find). The caller destroys it. Immutable after loading; may be

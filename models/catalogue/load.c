@@ -31,15 +31,13 @@ pw_status pw_catalogue_find(char *path, size_t size, pw_error *error) {
                        "PODWRIGHT_DATA is '%s', where no accelerators.csv can be read", given);
     }
     char folder[4096];
-    if ((size_t)snprintf(folder, sizeof folder, "%s", __FILE__) < sizeof folder && to_parent(folder) &&
-        (size_t)snprintf(path, size, "%s/data", folder) < size && holds_data(path))
-        return PW_OK;
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
     if (length > 0) {
         folder[length] = '\0';
-        if (to_parent(folder) && to_parent(folder) &&
-            (size_t)snprintf(path, size, "%s/share/podwright/catalogue", folder) < size && holds_data(path))
-            return PW_OK;
+        static const char *const below[] = {"share/podwright/data", "models/catalogue/data"}; /* installed, source tree */
+        for (int level = 0; level < 4 && to_parent(folder); level++)
+            for (size_t i = 0; i < sizeof below / sizeof *below; i++)
+                if ((size_t)snprintf(path, size, "%s/%s", folder, below[i]) < size && holds_data(path)) return PW_OK;
     }
 #ifdef PW_DATA_FOLDER
     if ((size_t)snprintf(path, size, "%s", PW_DATA_FOLDER) < size && holds_data(path)) return PW_OK;
