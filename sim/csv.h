@@ -20,7 +20,7 @@
  *   }
  *   pw_csv_close(csv);
  *
- * Cost: about 100 MB/s with numbers; memory is one row.
+ * Cost: about 180 MB/s with three numbers in four columns; memory is one row.
  */
 #ifndef PW_SIM_CSV_H
 #define PW_SIM_CSV_H

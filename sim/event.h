@@ -5,8 +5,9 @@
  * simulations can live in a process, each used by one thread at a time.
  *
  * Work for the current instant goes through pw_event_soon (a FIFO, no heap); an entry runs when no event of this instant
- * is left. When every event and FIFO entry of an instant is done, the instant hooks run (the fluid solver settles there, once per instant); they may put work into
- * the FIFO, and hooks and FIFO alternate until both are quiet. Only then does time advance.
+ * is left. When every event and FIFO entry of an instant is done, the instant hooks run (the fluid solver settles there,
+ * once per instant); they may put work into the FIFO, and hooks and FIFO alternate until both are quiet. Only then does
+ * time advance.
  *
  * Handles are {index, generation} by value. Zero is null. A handle of a fired or cancelled event is stale: using it
  * returns PW_STALE_HANDLE and changes nothing.

@@ -152,6 +152,15 @@ PW_TEST(large_and_packed_files_read_the_same) {
     }
     fclose(file), gzclose(zip);
     const char *paths[] = {plain, packed};
+    pw_csv_limits limits = {.file_bytes = 1000000}; /* of what is unpacked */
+    for (int p = 0; p < 2; p++) {
+        pw_csv *limited;
+        bool more = true;
+        pw_status ended = pw_csv_open(paths[p], &limits, NULL, &limited, &error);
+        while (ended == PW_OK && more) ended = pw_csv_next(limited, &more, &error);
+        PW_EXPECT_INT(ended, PW_LIMIT);
+        pw_csv_close(limited);
+    }
     for (int p = 0; p < 2; p++) {
         pw_csv *csv;
         bool row;
