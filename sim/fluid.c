@@ -5,6 +5,10 @@
  */
 #include "sim/fluid_internal.h"
 
+/* Relaxation may look at this many entries per entry of the system, plus a constant, before a full solve takes over. */
+#define BUDGET_PER_ENTRY 8
+#define BUDGET_CONSTANT 4096
+
 /* ---- small tools ---- */
 
 bool fluid_grow(const pw_allocator *allocator, void *array, size_t *room, size_t needed, size_t size) {
@@ -72,6 +76,8 @@ pw_status pw_fluid_create(pw_sim *sim, bool check_full, pw_fluid **result, pw_er
     fluid->ticks_per_second = pw_sim_ticks_per_second(sim);
     fluid->seconds_per_tick = 1 / fluid->ticks_per_second;
     fluid->check_full = check_full;
+    fluid->budget_constant = BUDGET_CONSTANT;
+    fluid->budget_per_entry = BUDGET_PER_ENTRY;
     fluid->event_at = PW_TIME_MAX;
     fluid->free_bundle = fluid->free_activity = NOWHERE;
     fluid->next_order = 1;
@@ -263,7 +269,7 @@ pw_route_id pw_fluid_route(pw_fluid *fluid, const pw_use *uses, uint32_t count) 
         first = last->first + last->count;
     }
     if (!GROW(fluid->allocator, fluid, scratch, count) ||
-        !GROW(fluid->allocator, fluid, route_uses, first + count) || !grow_route_hash(fluid)) {
+        !GROW(fluid->allocator, fluid, route_uses, first + count + 1) || !grow_route_hash(fluid)) {
         fluid_out_of_memory(fluid);
         return none;
     }

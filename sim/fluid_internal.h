@@ -135,6 +135,7 @@ struct pw_fluid {
     bool check_full;
     int hook;
     bool pending; /* something changed since the last solve */
+    uint32_t budget_constant, budget_per_entry; /* entries that relaxation may look at; tests make it small */
     pw_event_id event;
     pw_time event_at;
     uint64_t next_order;

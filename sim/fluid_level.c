@@ -26,10 +26,6 @@
 #define FULL_SOLVE_CHANGES 16
 #define FULL_SOLVE_PART 8
 
-/* Relaxation may look at this many entries per entry of the system, plus a constant. */
-#define BUDGET_PER_ENTRY 8
-#define BUDGET_CONSTANT 4096
-
 /* ---- heaps by (key, index) ---- */
 
 static inline bool node_before(const struct node *a, const struct node *b) {
@@ -249,7 +245,7 @@ static double solve_level(struct capacity *capacity) {
 /* ---- relaxation ---- */
 
 static bool relax(pw_fluid *fluid) {
-    uint64_t budget = BUDGET_CONSTANT + BUDGET_PER_ENTRY * (uint64_t)fluid->entry_total;
+    uint64_t budget = fluid->budget_constant + fluid->budget_per_entry * (uint64_t)fluid->entry_total;
     while (fluid->dirty_count > 0) {
         uint32_t index = fluid->dirty[0].index;
         if (--fluid->dirty_count > 0)
