@@ -118,6 +118,7 @@ pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue
                                      .shipped = shipped,
                                      .split = split,
                                      .interrupt = options->interrupt,
+                                     .user = options->user,
                                      .arena = arena};
     if (!shipped || !split || !context.folder) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     snprintf(path, sizeof path, "%s/data/%s", folder, suite->file);

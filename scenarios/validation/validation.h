@@ -49,6 +49,7 @@ typedef struct pw_validation_context {
     const pw_measured *split;
     const volatile int *interrupt;
     void *state; /* what the suite's prepare made; arena memory */
+    void *user;  /* from the options */
     pw_arena *arena;
 } pw_validation_context;
 
@@ -88,6 +89,7 @@ typedef struct pw_validation_options {
     uint32_t by_count;
     uint32_t threads;           /* 0: as many as there are processors */
     const volatile int *interrupt;
+    void *user;                 /* for the suite's functions; NULL for the suites of the table */
 } pw_validation_options;
 
 typedef struct pw_validation {
