@@ -216,7 +216,8 @@ static pw_status parse_number(const pw_kind *kind, const pw_field *field, void *
         return pw_fail(error, status, file, line, inner.hint[0] ? inner.hint : hint, "%s.%s: %s", kind->name,
                        field->name, inner.what);
     status = pw_field_set_number(kind, field, description, value, has_unit, unit, file, line, error);
-    if (status == PW_BAD_INPUT && error && strstr(error->hint, " * u.")) snprintf(error->hint, sizeof error->hint, "%s", hint);
+    if (status == PW_BAD_INPUT && error && strstr(error->hint, " * u."))
+        snprintf(error->hint, sizeof error->hint, "%s", hint);
     return status;
 }
 
