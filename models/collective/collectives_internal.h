@@ -1,0 +1,45 @@
+/* What the files of this folder share about a cluster's collectives. */
+#ifndef PW_MODELS_COLLECTIVE_INTERNAL_H
+#define PW_MODELS_COLLECTIVE_INTERNAL_H
+
+#include "models/collective/parameters.h"
+
+struct pw_collectives {
+    const pw_allocator *allocator;
+    const pw_cluster *cluster;
+    bool calibrated;
+    parameter_table parameters;
+    uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none */
+    bool mesh;            /* GPUs of a domain are joined by direct links */
+    uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */
+    uint32_t vertices;
+    char provenance[768];
+};
+
+/* Scale-up domain of a GPU: consecutive numbers share one. */
+uint32_t collectives_domain(const pw_collectives *collectives, uint32_t gpu);
+
+/* Link loads of a set of messages. Paths of equal length between two ports are used evenly, as adaptive routing and many
+ * flows do; a GPU with several ports near it uses them evenly too. */
+typedef struct load_sum {
+    const pw_collectives *collectives;
+    uint32_t links, touched_count;
+    double *bytes;     /* per link of the fabric */
+    pw_link *touched;  /* in order of first use */
+} load_sum;
+pw_status load_sum_create(const pw_collectives *collectives, load_sum *sum, pw_error *error);
+void load_sum_destroy(load_sum *sum);
+/* One message's bytes on the links of its route or routes. */
+pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double bytes, pw_error *error);
+void load_sum_add(load_sum *sum, pw_link link, double bytes);
+/* The rate at which all messages run together, in units of their bytes per second; infinity when there are none. */
+double load_sum_rate(const load_sum *sum);
+/* Payload of the direct links between two GPUs of a mesh; 0 when there is none. */
+pw_status collectives_direct_link(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link *link,
+                                  double *bandwidth_Bps, pw_error *error);
+
+/* Rate and latency of a single message. */
+pw_status collectives_message_path(const pw_collectives *collectives, uint32_t from, uint32_t to, double *rate_Bps,
+                                   double *latency_s, pw_error *error);
+
+#endif

@@ -1,0 +1,43 @@
+/* Direct exchange: every member sends a block of S / n to every other at once. The port of a member takes the blocks one
+ * after another, so the time is that of its bytes. all_reduce does it twice: scatter of partial sums, gather of sums. */
+#include "models/collective/algorithm.h"
+
+bool direct_applies(pw_collective_kind kind, const pw_group_shape *shape, bool multicast) {
+    (void)multicast;
+    return kind != PW_COLLECTIVE_BROADCAST && shape->members > 1;
+}
+
+uint32_t direct_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
+    return shape->members < 2 ? 0 : kind == PW_COLLECTIVE_ALL_REDUCE ? 2 : 1;
+}
+
+static void direct_round(uint32_t members, uint32_t round, double fraction, pw_collective_step_fn *emit, void *object) {
+    /* By distance, so that the first messages of all members go to different ones. */
+    for (uint32_t distance = 1; distance < members; distance++)
+        for (uint32_t from = 0; from < members; from++) {
+            uint32_t to = from < members - distance ? from + distance : from - (members - distance);
+            pw_collective_step step = {round, from, to, fraction};
+            emit(object, &step);
+        }
+}
+
+void direct_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit,
+                         void *object) {
+    for (uint32_t round = 0; round < direct_rounds(kind, shape); round++)
+        direct_round(shape->members, round, 1.0 / shape->members, emit, object);
+}
+
+void direct_edges(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit,
+                         void *object) {
+    direct_round(shape->members, 0, (double)direct_rounds(kind, shape) / shape->members, emit, object);
+}
+
+algorithm_load direct_load(pw_collective_kind kind, const pw_group_shape *shape) {
+    double n = shape->members, p = shape->per_domain, rounds = direct_rounds(kind, shape);
+    return (algorithm_load){rounds * (p - 1) / n, shape->domains > 1 ? rounds * (n - p) / n : 0};
+}
+
+algorithm_hops direct_hops(pw_collective_kind kind, const pw_group_shape *shape) {
+    double rounds = direct_rounds(kind, shape);
+    return shape->domains > 1 ? (algorithm_hops){0, rounds} : (algorithm_hops){rounds, 0};
+}

@@ -1,0 +1,154 @@
+/* What messages put on the links of a cluster. */
+#include <math.h>
+#include <string.h>
+
+#include "models/collective/collectives_internal.h"
+
+static pw_status no_memory(pw_error *error) {
+    return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the link loads of a collective");
+}
+
+pw_status load_sum_create(const pw_collectives *collectives, load_sum *sum, pw_error *error) {
+    *sum = (load_sum){.collectives = collectives, .links = pw_fabric_links(pw_cluster_fabric(collectives->cluster))};
+    sum->bytes = pw_alloc_zero(collectives->allocator, (sum->links + 1) * sizeof *sum->bytes);
+    sum->touched = pw_alloc(collectives->allocator, (sum->links + 1) * sizeof *sum->touched);
+    if (sum->bytes && sum->touched) return PW_OK;
+    load_sum_destroy(sum);
+    return no_memory(error);
+}
+
+void load_sum_destroy(load_sum *sum) {
+    const pw_allocator *allocator = sum->collectives->allocator;
+    if (sum->bytes) pw_free(allocator, sum->bytes, (sum->links + 1) * sizeof *sum->bytes);
+    if (sum->touched) pw_free(allocator, sum->touched, (sum->links + 1) * sizeof *sum->touched);
+    sum->bytes = NULL;
+    sum->touched = NULL;
+}
+
+void load_sum_add(load_sum *sum, pw_link link, double bytes) {
+    if (!(bytes > 0)) return;
+    if (sum->bytes[link] == 0) sum->touched[sum->touched_count++] = link;
+    sum->bytes[link] += bytes;
+}
+
+double load_sum_rate(const load_sum *sum) {
+    const pw_fabric *fabric = pw_cluster_fabric(sum->collectives->cluster);
+    double rate = INFINITY;
+    for (uint32_t i = 0; i < sum->touched_count; i++) {
+        pw_link link = sum->touched[i];
+        double here = pw_fabric_link(fabric, link)->bandwidth_Bps / sum->bytes[link];
+        if (here < rate) rate = here;
+    }
+    return rate;
+}
+
+/* --- One message --------------------------------------------------------------------------------------------------- */
+
+/* Gives each link of a message with its share. The part of a route inside the network is replaced by the even spread. */
+typedef struct message_walk {
+    pw_link_load_fn *add;
+    void *object;
+    double share;
+} message_walk;
+
+static void visit_network(void *object, pw_link link, double fraction) {
+    message_walk *walk = object;
+    walk->add(walk->object, link, fraction * walk->share);
+}
+
+static pw_status walk_path(const pw_collectives *collectives, const pw_path *path, message_walk *walk, pw_error *error) {
+    const pw_fabric *fabric = pw_cluster_fabric(collectives->cluster);
+    uint32_t port_a = PW_NONE, port_b = PW_NONE;
+    for (uint32_t i = 0; i < path->count; i++) {
+        const pw_link_info *info = pw_fabric_link(fabric, path->links[i]);
+        if (info->kind != PW_LINK_NETWORK && info->kind != PW_LINK_TRUNK) {
+            walk->add(walk->object, path->links[i], walk->share);
+            continue;
+        }
+        if (port_a == PW_NONE) port_a = collectives->port_of[info->from];
+        port_b = collectives->port_of[info->to]; /* PW_NONE until the last */
+    }
+    if (port_a == PW_NONE) return PW_OK;
+    if (pw_network_spread(pw_cluster_network(collectives->cluster), port_a, port_b, visit_network, walk) == PW_OK)
+        return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "no way through the network from port %u to port %u", port_a, port_b);
+}
+
+static pw_status collectives_route(const pw_collectives *collectives, uint32_t from, uint32_t to, uint64_t hash,
+                                   pw_path *path, pw_error *error) {
+    pw_status status = pw_cluster_route(collectives->cluster, from, to, hash, path);
+    if (status == PW_OK) return PW_OK;
+    return pw_fail(error, status, NULL, 0, "give the nodes NVLink, a host path or network ports",
+                   "no path from GPU %u to GPU %u", from, to);
+}
+
+static pw_status walk_message(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes,
+                              pw_link_load_fn *add, void *object, pw_error *error) {
+    uint32_t ways = 1;
+    if (collectives_domain(collectives, from) != collectives_domain(collectives, to))
+        ways = pw_cluster_ports_per_gpu(collectives->cluster);
+    if (ways == 0) ways = 1;
+    message_walk walk = {add, object, bytes / ways};
+    for (uint32_t way = 0; way < ways; way++) {
+        pw_path path = {0};
+        PW_TRY(collectives_route(collectives, from, to, way, &path, error));
+        PW_TRY(walk_path(collectives, &path, &walk, error));
+    }
+    return PW_OK;
+}
+
+static void add_to_sum(void *object, pw_link link, double bytes) {
+    load_sum_add(object, link, bytes);
+}
+
+pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double bytes, pw_error *error) {
+    return walk_message(sum->collectives, from, to, bytes, add_to_sum, sum, error);
+}
+
+pw_status pw_message_loads(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link_load_fn *add,
+                           void *object, pw_error *error) {
+    return walk_message(collectives, from, to, 1, add, object, error);
+}
+
+/* A link may come several times, once per port of its GPU; few links, so a short list does. */
+typedef struct short_sum {
+    uint32_t count;
+    pw_link links[256];
+    double bytes[256];
+} short_sum;
+
+static void add_to_short(void *object, pw_link link, double bytes) {
+    short_sum *sum = object;
+    uint32_t i = 0;
+    while (i < sum->count && sum->links[i] != link) i++;
+    if (i == sizeof sum->links / sizeof *sum->links) return; /* far up the tree, where shares are tiny */
+    if (i == sum->count) sum->links[sum->count++] = link, sum->bytes[i] = 0;
+    sum->bytes[i] += bytes;
+}
+
+pw_status collectives_message_path(const pw_collectives *collectives, uint32_t from, uint32_t to, double *rate_Bps,
+                                   double *latency_s, pw_error *error) {
+    const pw_fabric *fabric = pw_cluster_fabric(collectives->cluster);
+    short_sum sum = {0};
+    pw_path path = {0};
+    PW_TRY(walk_message(collectives, from, to, 1, add_to_short, &sum, error));
+    PW_TRY(collectives_route(collectives, from, to, 0, &path, error));
+    *latency_s = pw_path_latency_s(fabric, &path);
+    *rate_Bps = INFINITY;
+    for (uint32_t i = 0; i < sum.count; i++) {
+        double rate = pw_fabric_link(fabric, sum.links[i])->bandwidth_Bps / sum.bytes[i];
+        if (rate < *rate_Bps) *rate_Bps = rate;
+    }
+    return PW_OK;
+}
+
+pw_status collectives_direct_link(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link *link,
+                                  double *bandwidth_Bps, pw_error *error) {
+    pw_path path = {0};
+    PW_TRY(collectives_route(collectives, from, to, 0, &path, error));
+    *bandwidth_Bps = 0;
+    if (path.count != 1) return PW_OK;
+    *link = path.links[0];
+    *bandwidth_Bps = pw_fabric_link(pw_cluster_fabric(collectives->cluster), *link)->bandwidth_Bps;
+    return PW_OK;
+}
