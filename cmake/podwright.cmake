@@ -7,7 +7,7 @@ function(podwright_flags target)
   # -ffp-contract=off is public: the same bits with every compiler and level (docs/decisions.md).
   target_compile_options(${target} PUBLIC -ffp-contract=off)
   target_compile_options(${target} PRIVATE ${PODWRIGHT_WARNINGS} $<$<BOOL:${PODWRIGHT_WERROR}>:-Werror>)
-  target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE PODWRIGHT_VERSION="${PROJECT_VERSION}")
   if(PODWRIGHT_SANITIZE)
     target_compile_options(${target} PUBLIC -fsanitize=${PODWRIGHT_SANITIZE} -fno-omit-frame-pointer
                                             -fno-sanitize-recover=all)
@@ -49,4 +49,24 @@ function(podwright_program name)
     target_link_libraries(${name} PRIVATE ${arg_DEPENDS})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   endif()
+endfunction()
+
+# podwright_embed(library folder): each FOLDER/NAME.lua becomes `const char pw_embedded_NAME[]` and its size in the library.
+function(podwright_embed library folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.lua)
+  if(NOT sources OR NOT TARGET pw_${library})
+    return()
+  endif()
+  set(text "#include <stddef.h>\n")
+  foreach(source IN LISTS sources)
+    set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+    get_filename_component(name ${source} NAME_WE)
+    file(READ ${source} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    string(APPEND text "extern const char pw_embedded_${name}[];\nextern const size_t pw_embedded_${name}_size;\n"
+                       "const char pw_embedded_${name}[] = {${bytes}0};\n"
+                       "const size_t pw_embedded_${name}_size = sizeof pw_embedded_${name} - 1;\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded_${library}.c CONTENT "${text}" @ONLY)
+  target_sources(pw_${library} PRIVATE ${PROJECT_BINARY_DIR}/embedded_${library}.c)
 endfunction()

@@ -1,0 +1,93 @@
+/* What run and describe share: the options that shape a scenario. */
+#include <stdio.h>
+#include <string.h>
+
+#include "scenarios/host/commands.h"
+#include "sim/text.h"
+
+pw_status pw_command_seed(const pw_arguments *arguments, uint64_t *seed, pw_error *error) {
+    const char *text = pw_arguments_value(arguments, "seed", "1"), *end;
+    int64_t value;
+    if (!pw_text_integer(text, &end, &value) || *end || value < 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write --seed 7", "--seed takes a whole number from 0 on, not '%.100s'", text);
+    *seed = (uint64_t)value;
+    return PW_OK;
+}
+
+static pw_status read_limits(const pw_arguments *arguments, pw_script_limits *limits, pw_error *error) {
+    const char *memory = pw_arguments_value(arguments, "script-memory", NULL), *end;
+    const char *instructions = pw_arguments_value(arguments, "script-instructions", NULL);
+    const char *seconds = pw_arguments_value(arguments, "script-seconds", NULL);
+    *limits = (pw_script_limits){0};
+    if (memory) {
+        double bytes;
+        bool has_unit;
+        pw_unit unit;
+        PW_TRY(pw_unit_parse(memory, PW_UNIT_BYTES, &bytes, &has_unit, &unit, error));
+        if (!has_unit || unit != PW_UNIT_BYTES || !(bytes >= 1e6 && bytes <= 1e12))
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write --script-memory \"512 MB\"",
+                           "--script-memory takes a size between 1 MB and 1 TB, not '%.100s'", memory);
+        limits->memory_bytes = (size_t)bytes;
+    }
+    if (instructions) {
+        int64_t count;
+        if (!pw_text_integer(instructions, &end, &count) || *end || count < 1)
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL,
+                           "--script-instructions takes a whole number from 1 on, not '%.100s'", instructions);
+        limits->instructions = (uint64_t)count;
+    }
+    if (seconds && (!pw_text_number(seconds, &end, &limits->seconds) || *end ||
+                    !(limits->seconds >= 0.01 && limits->seconds <= 1e6)))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "--script-seconds takes a number between 0.01 and 1000000, not '%.100s'",
+                       seconds);
+    return PW_OK;
+}
+
+pw_status pw_command_load(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
+                          pw_scenario *scenario, pw_error *error) {
+    pw_scenario_options options = {.allocator = host->allocator, .catalogue = catalogue, .interrupt = host->interrupt};
+    PW_TRY(pw_command_seed(arguments, &options.seed, error));
+    PW_TRY(read_limits(arguments, &options.limits, error));
+    const char **overrides = pw_arena_alloc(arena, ((size_t)arguments->option_count + 1) * sizeof *overrides);
+    if (!overrides) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    for (const char *text; (text = pw_arguments_each(arguments, "set", options.override_count));)
+        overrides[options.override_count++] = text;
+    options.overrides = overrides;
+    return pw_scenario_load(arguments->operands[0], &options, arena, scenario, error);
+}
+
+int pw_command_with_catalogue(pw_host *host, const pw_arguments *arguments, pw_command_body *body) {
+    pw_error error = {0};
+    pw_catalogue *catalogue;
+    if (pw_catalogue_load(host->allocator, NULL, &catalogue, &error) != PW_OK) return pw_host_fail(host, &error);
+    pw_arena *arena = pw_arena_create(host->allocator);
+    pw_status status = arena ? body(host, arguments, catalogue, arena, &error)
+                             : pw_fail(&error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    pw_arena_destroy(arena);
+    pw_catalogue_destroy(catalogue);
+    return status == PW_OK ? PW_EXIT_OK : pw_host_fail(host, &error);
+}
+
+void pw_command_place(const pw_scenario *scenario, pw_error *error) {
+    static const struct {
+        const pw_kind *kind;
+        const char *path;
+    } records[] = {{&pw_train_kind, "job"},           {&pw_model_kind, "job.model"}, {&pw_cluster_kind, "cluster"},
+                   {&pw_node_kind, "cluster.node"}, {&pw_network_kind, "cluster.network"}};
+    char file[sizeof error->file];
+    snprintf(file, sizeof file, "%s", error->file);
+    int line = error->line;
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        pw_scenario_refine(scenario, records[i].kind, records[i].path, error);
+        if (strcmp(file, error->file) != 0 || line != error->line) return;
+    }
+    if (!error->file[0]) snprintf(error->file, sizeof error->file, "%s", scenario->file);
+}
+
+const char *pw_command_gpu(const pw_catalogue *catalogue, const pw_cluster_desc *cluster) {
+    if (cluster->node.gpu) return cluster->node.gpu;
+    const pw_table *servers = pw_catalogue_table(catalogue, "servers");
+    int row = servers ? pw_table_find_row(servers, cluster->node.server) : -1;
+    int column = servers ? pw_table_find_column(servers, "gpu") : -1;
+    return row < 0 || column < 0 ? "" : pw_table_text_at(servers, (size_t)row, (size_t)column);
+}

@@ -1,0 +1,49 @@
+/* A scenario loaded from a file: descriptions filled from the script and the command line, checked, with the origin of
+ * every value. From here on nothing knows of Lua.
+ */
+#ifndef PW_HOST_SCENARIO_H
+#define PW_HOST_SCENARIO_H
+
+#include "scenarios/host/api.h"
+#include "scenarios/host/script.h"
+
+typedef enum pw_origin_kind {
+    PW_ORIGIN_FILE,     /* written at place.file:place.line */
+    PW_ORIGIN_OVERRIDE, /* --set */
+    PW_ORIGIN_PRESET    /* of the catalogue's row `text` */
+} pw_origin_kind;
+
+typedef struct pw_origin {
+    const char *path; /* "job.tensor_parallel", or of a whole record: "job" */
+    pw_origin_kind kind;
+    const char *file, *text; /* text: PATH=VALUE of an override, name of a preset */
+    int line;
+} pw_origin;
+
+typedef struct pw_scenario {
+    pw_scenario_desc desc;
+    const char *file, *title;
+    const pw_origin *origins;
+    size_t origin_count;
+    size_t script_bytes; /* peak memory of the script */
+} pw_scenario;
+
+typedef struct pw_scenario_options {
+    const pw_allocator *allocator;
+    const pw_catalogue *catalogue;
+    const char *const *overrides; /* "path=value" */
+    int override_count;
+    uint64_t seed;
+    pw_script_limits limits;
+    const volatile int *interrupt;
+} pw_scenario_options;
+
+/* Everything in *scenario lives in arena. */
+pw_status pw_scenario_load(const char *path, const pw_scenario_options *options, pw_arena *arena, pw_scenario *scenario,
+                           pw_error *error);
+/* Where a value comes from: of the path itself, or NULL for a default. */
+const pw_origin *pw_scenario_origin(const pw_scenario *scenario, const char *path);
+/* A message about "kind.field" gets the line in which the field below path (the record) was written. */
+void pw_scenario_refine(const pw_scenario *scenario, const pw_kind *kind, const char *path, pw_error *error);
+
+#endif

@@ -1,0 +1,135 @@
+/* The report of `describe`: what a cluster is made of, and every field with its value and origin. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenarios/report/layout.h"
+#include "scenarios/report/report.h"
+#include "sim/json.h"
+
+typedef struct fact {
+    const char *name, *text;
+    double value;
+    pw_unit unit;
+} fact;
+enum { MOST_FACTS = 32 };
+
+static int facts_of(const pw_describe_report *r, fact *facts) {
+    const pw_cluster *cluster = r->cluster;
+    const pw_device *device = pw_cluster_device(cluster);
+    const pw_network *network = pw_cluster_network(cluster);
+    int count = 0;
+#define ADD(...) facts[count++] = (fact){__VA_ARGS__}
+    ADD("nodes", NULL, pw_cluster_nodes(cluster), PW_UNIT_NONE);
+    ADD("gpus", NULL, pw_cluster_gpus(cluster), PW_UNIT_NONE);
+    ADD("gpu", device->name, NAN, PW_UNIT_NONE);
+    ADD("gpus_per_node", NULL, pw_cluster_gpus_per_node(cluster), PW_UNIT_NONE);
+    ADD("host", pw_cluster_host(cluster), NAN, PW_UNIT_NONE);
+    ADD("memory_per_gpu", NULL, device->memory_bytes, PW_UNIT_BYTES);
+    ADD("memory_bandwidth", NULL, device->memory_Bps, PW_UNIT_BYTES_PER_SECOND);
+    ADD("peak_bf16_per_gpu", NULL, device->peak_flops[PW_PRECISION_BF16], PW_UNIT_FLOPS);
+    ADD("scale_up_bandwidth_per_gpu", NULL, pw_cluster_scaleup_Bps(cluster), PW_UNIT_BYTES_PER_SECOND);
+    ADD("scale_up_domain", NULL, pw_cluster_scaleup_domain(cluster), PW_UNIT_NONE);
+    ADD("nics_per_node", NULL, pw_cluster_nics_per_node(cluster), PW_UNIT_NONE);
+    ADD("nic_payload", NULL, pw_cluster_nic_Bps(cluster), PW_UNIT_BYTES_PER_SECOND);
+    if (network) {
+        pw_network_facts n = pw_network_get_facts(network);
+        ADD("tiers", NULL, n.tiers, PW_UNIT_NONE);
+        ADD("leaf_switches", NULL, n.leaves, PW_UNIT_NONE);
+        ADD("spine_switches", NULL, n.spines, PW_UNIT_NONE);
+        ADD("core_switches", NULL, n.cores, PW_UNIT_NONE);
+        ADD("cables", NULL, n.cables, PW_UNIT_NONE);
+        ADD("bisection", NULL, n.bisection_Bps, PW_UNIT_BYTES_PER_SECOND);
+    }
+    ADD("memory_of_all_gpus", NULL, device->memory_bytes * pw_cluster_gpus(cluster), PW_UNIT_BYTES);
+    ADD("peak_bf16_of_all_gpus", NULL, device->peak_flops[PW_PRECISION_BF16] * pw_cluster_gpus(cluster), PW_UNIT_FLOPS);
+#undef ADD
+    return count;
+}
+
+static int links_of(const pw_cluster *cluster, double *counts, double *slowest, double *fastest) {
+    const pw_fabric *fabric = pw_cluster_fabric(cluster);
+    for (int kind = 0; kind < PW_LINK_KIND_COUNT; kind++) counts[kind] = 0, slowest[kind] = INFINITY, fastest[kind] = 0;
+    for (uint32_t i = 0; i < pw_fabric_links(fabric); i++) {
+        const pw_link_info *link = pw_fabric_link(fabric, i);
+        counts[link->kind]++;
+        if (link->bandwidth_Bps < slowest[link->kind]) slowest[link->kind] = link->bandwidth_Bps;
+        if (link->bandwidth_Bps > fastest[link->kind]) fastest[link->kind] = link->bandwidth_Bps;
+    }
+    return PW_LINK_KIND_COUNT;
+}
+
+void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
+    fact facts[MOST_FACTS];
+    char text[128], count[64];
+    int fact_count = facts_of(r, facts);
+    pw_file_print(file, "%s\n\n", r->title);
+    for (int i = 0; i < fact_count; i++) {
+        const fact *f = &facts[i];
+        if (!f->text && f->unit == PW_UNIT_NONE) pw_layout_count((int64_t)f->value, text, sizeof text);
+        else if (!f->text) pw_unit_format(f->value, f->unit, text, sizeof text);
+        pw_file_print(file, "  %-28s %s\n", f->name, f->text ? f->text : text);
+    }
+    pw_file_text(file, "\n  links of the fabric, one direction (payload)\n");
+    double counts[PW_LINK_KIND_COUNT], slowest[PW_LINK_KIND_COUNT], fastest[PW_LINK_KIND_COUNT];
+    int kinds = links_of(r->cluster, counts, slowest, fastest);
+    for (int kind = 0; kind < kinds; kind++) {
+        if (counts[kind] == 0) continue;
+        pw_file_print(file, "  %-14s %10s x %s", pw_link_kind_names[kind],
+                      pw_layout_count((int64_t)counts[kind], count, sizeof count),
+                      pw_unit_format(slowest[kind], PW_UNIT_BYTES_PER_SECOND, text, sizeof text));
+        if (fastest[kind] > slowest[kind])
+            pw_file_print(file, " to %s", pw_unit_format(fastest[kind], PW_UNIT_BYTES_PER_SECOND, text, sizeof text));
+        pw_file_text(file, "\n");
+    }
+    if (r->job) pw_file_print(file, "\n  model parameters             %.4g\n", pw_model_parameters(r->job->model));
+    pw_file_print(file, "\n  %-32s %-24s %s\n", "field", "value", "from");
+    for (size_t i = 0; i < r->field_count; i++) {
+        const pw_described_field *f = &r->fields[i];
+        pw_file_print(file, "  %-32s %-24s %s\n", f->path, pw_report_value(f->field, f->description, text, sizeof text),
+                      f->origin);
+    }
+}
+
+void pw_report_describe_json(const pw_describe_report *r, pw_file *file) {
+    fact facts[MOST_FACTS];
+    char text[256];
+    pw_json json;
+    pw_json_begin(&json, file);
+    pw_json_object(&json, NULL);
+    pw_json_text(&json, "schema", "podwright.describe/1");
+    pw_json_text(&json, "version", r->version);
+    pw_json_text(&json, "scenario", r->title);
+    pw_json_object(&json, "cluster");
+    int count = facts_of(r, facts);
+    for (int i = 0; i < count; i++) {
+        if (facts[i].text) pw_json_text(&json, facts[i].name, facts[i].text);
+        else pw_json_number(&json, facts[i].name, facts[i].value);
+    }
+    pw_json_array(&json, "links");
+    double counts[PW_LINK_KIND_COUNT], slowest[PW_LINK_KIND_COUNT], fastest[PW_LINK_KIND_COUNT];
+    int kinds = links_of(r->cluster, counts, slowest, fastest);
+    for (int kind = 0; kind < kinds; kind++) {
+        if (counts[kind] == 0) continue;
+        pw_json_object(&json, NULL);
+        pw_json_text(&json, "kind", pw_link_kind_names[kind]);
+        pw_json_number(&json, "count", counts[kind]);
+        pw_json_number(&json, "slowest_Bps", slowest[kind]);
+        pw_json_number(&json, "fastest_Bps", fastest[kind]);
+        pw_json_end(&json);
+    }
+    pw_json_end(&json);
+    pw_json_end(&json);
+    pw_json_array(&json, "fields");
+    for (size_t i = 0; i < r->field_count; i++) {
+        const pw_described_field *f = &r->fields[i];
+        pw_json_object(&json, NULL);
+        pw_json_text(&json, "path", f->path);
+        pw_json_text(&json, "value", pw_report_value(f->field, f->description, text, sizeof text));
+        pw_json_text(&json, "from", f->origin);
+        pw_json_end(&json);
+    }
+    pw_json_end(&json);
+    pw_json_end(&json);
+}

@@ -1,0 +1,60 @@
+/* Reports: what a run or a cluster is, written for people (text), programs (JSON) and tables (CSV: name,value,unit).
+ *
+ * The readable form fits one screen. Everything printed is a function of the inputs: no times of day, no machine, no
+ * host's speed, so that equal runs give equal bytes.
+ */
+#ifndef PW_REPORT_REPORT_H
+#define PW_REPORT_REPORT_H
+
+#include "models/workload/train.h"
+#include "sim/file.h"
+
+/* What `podwright validate` has on file about answers of this kind. */
+typedef struct pw_accuracy {
+    const char *group, *source; /* NULL source: nothing is on file */
+    int64_t n;
+    double bias_pct, median_pct, p90_pct;
+} pw_accuracy;
+/* Reads accuracy.csv of the catalogue's folder: the row of the suite whose group is one of groups (in that order of
+ * preference, NULL-terminated), else "all". Nothing on file is no error. Texts live in the catalogue. */
+pw_accuracy pw_accuracy_find(const pw_catalogue *catalogue, const char *suite, const char *const *groups);
+
+typedef struct pw_run_report {
+    const char *title, *version;
+    uint64_t seed;
+    const pw_cluster_desc *cluster;
+    const pw_train_desc *job;
+    const pw_device *device;
+    const char *server;  /* what a node is called */
+    int64_t nodes;
+    const pw_train_result *result;
+    pw_accuracy accuracy;
+} pw_run_report;
+void pw_report_run_text(const pw_run_report *report, pw_file *file);
+void pw_report_run_json(const pw_run_report *report, pw_file *file); /* schema podwright.run/1 */
+void pw_report_run_csv(const pw_run_report *report, pw_file *file);
+
+/* One field of a description, for `describe`. */
+typedef struct pw_described_field {
+    const char *path;
+    const pw_kind *kind;
+    const pw_field *field;
+    const void *description;
+    const char *origin; /* "default", "scenario.lua:12", "--set ...", "preset gpt3-175b" */
+} pw_described_field;
+
+typedef struct pw_describe_report {
+    const char *title, *version;
+    const pw_cluster *cluster;
+    const pw_cluster_desc *cluster_desc;
+    const pw_train_desc *job; /* NULL: none */
+    const pw_described_field *fields;
+    size_t field_count;
+} pw_describe_report;
+void pw_report_describe_text(const pw_describe_report *report, pw_file *file);
+void pw_report_describe_json(const pw_describe_report *report, pw_file *file); /* schema podwright.describe/1 */
+
+/* A field's value in words: "400 Gbps"-like with unit, a choice's name, "-" when it is not given. Returns text. */
+const char *pw_report_value(const pw_field *field, const void *description, char *text, size_t size);
+
+#endif
