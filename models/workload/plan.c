@@ -232,9 +232,9 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->micro_batch = desc->micro_batch;
     plan->sequence = desc->sequence;
     plan->sequence_parallel = plan->stack.sequence_parallel && plan->t > 1;
-    PW_TRY(check_sizes(at, gpus, plan));
     PW_TRY(check_context(at, plan));
     PW_TRY(check_tensor(at, plan));
+    PW_TRY(check_sizes(at, gpus, plan));
     PW_TRY(check_pipeline(at, plan));
     PW_TRY(check_precision(at, device, plan));
     plan->tokens = plan->sequence / plan->c * plan->micro_batch;
