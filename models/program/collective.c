@@ -56,6 +56,7 @@ void collective_finish(pw_executor *x, uint32_t index) {
     uint32_t next = one->first_op;
     pw_time start = one->start;
     graph_destroy(x, one->graph);
+    one->graph = NULL;
     release(x, one);
     while (next != PW_NONE) {
         op_run *op = op_at(x, next);

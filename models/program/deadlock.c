@@ -127,7 +127,7 @@ static bool follow(const pw_executor *x, place *at, char *text, size_t size) {
 
 pw_status deadlock_describe(pw_executor *x, pw_error *error) {
     place at = {0, PW_NONE}, seen[MOST_STEPS];
-    while (x->ranks[at.rank_class].host == HOST_DONE && x->ranks[at.rank_class].live == 0) at.rank_class++;
+    while (x->ranks[at.rank_class].ended) at.rank_class++;
     at.op = x->ranks[at.rank_class].host == HOST_SYNC ? PW_NONE : blocked_front(x, at.rank_class);
     char what[sizeof error->what], step[400];
     size_t length = (size_t)snprintf(what, sizeof what, "%u of %u rank classes never finish", x->unfinished,

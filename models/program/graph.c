@@ -117,7 +117,7 @@ static void message_flow(pw_sim *sim, void *object, uint64_t index) {
         message_done(sim, graph, index);
         return;
     }
-    pw_activity_start(x->config.fluid, pw_fluid_route(x->config.fluid, x->uses, (uint32_t)x->use_count),
+    pw_activity_start(x->config.fluid, plan_route(x),
                       &(pw_activity_config){.work = bytes,
                                             .rate_cap = capped ? graph->cap_Bps : 0,
                                             .done = message_done,

@@ -37,7 +37,8 @@ static void host_work_done(pw_sim *sim, void *object, uint64_t rank_class) {
 static void rank_ended(pw_sim *sim, void *object, uint64_t rank_class) {
     pw_executor *x = object;
     rank_run *rank = &x->ranks[rank_class];
-    if (rank->host != HOST_DONE || rank->live > 0) return;
+    if (rank->ended) return; /* asked for twice when the last operation also released the host */
+    rank->ended = true;
     rank->info.end = pw_sim_now(sim);
     x->unfinished--;
 }

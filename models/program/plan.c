@@ -87,12 +87,17 @@ static void route_folded(pw_executor *x, plan *p, flow_kind kind) {
     }
 }
 
+pw_route_id plan_route(pw_executor *x) {
+    static const pw_use none[1];
+    return pw_fluid_route(x->config.fluid, x->use_count ? x->uses : none, (uint32_t)x->use_count);
+}
+
 static uint32_t finish(pw_executor *x, plan *p, const pw_collective_cost *cost) {
     p->alpha_s = cost->alpha_s;
     p->cap_Bps = cost->cap_Bps;
     p->sms = cost->sms;
     p->routed = x->use_count > 0;
-    p->route = pw_fluid_route(x->config.fluid, x->uses, (uint32_t)x->use_count);
+    p->route = plan_route(x);
     return pw_sim_error(x->config.sim)->status == PW_OK ? keep(x, p) : PW_NONE;
 }
 

@@ -68,6 +68,7 @@ typedef struct rank_run {
     pw_time host_time; /* the host is ready for its next operation */
     pw_time release; pw_span_id release_span;
     host_phase host;
+    bool ended;
     pw_op busy_with;          /* a HOST operation under way */
     pw_time busy_from;
     uint32_t sync;            /* the SYNC operation that the host waits in */
@@ -180,6 +181,7 @@ uint32_t plan_copy(pw_executor *x, uint32_t rank_class, bool to_host, double byt
 void plan_finished(pw_executor *x, const plan *p);
 pw_capacity_id plan_link(pw_executor *x, pw_link link); /* capacity of a link of an unfolded run */
 void plan_add_link(void *object, pw_link link, double load); /* adds a use of it to x->uses; object: the executor */
+pw_route_id plan_route(pw_executor *x); /* of what is in x->uses */
 /* The collective's group as GPUs in ring order, in x->gpus; 0 when memory is out. */
 uint32_t plan_gpus(pw_executor *x, const group_class *group);
 
