@@ -68,7 +68,7 @@ bool op_bind_waits(pw_executor *x, op_run *op) {
             op->wait_next[w] = from->waiters;
             from->waiters = op->index * PW_OP_WAITS + (uint32_t)w;
             op->waits_left++;
-        } else if (slot->time > op->cause_time || op->cause == 0) {
+        } else if (slot->time > op->cause_time) {
             op->cause = slot->span;
             op->cause_time = slot->time;
         }
@@ -150,25 +150,22 @@ static void delay_done(pw_sim *sim, void *object, uint64_t index) {
     run_ready(x);
 }
 
-/* Time between readiness and start is the host's: what it did last, then its launches. */
+/* Time between the end of the cause and the start is the host's: what held it up last, then its launches. */
 static void begin(pw_executor *x, op_run *op) {
-    pw_time now = pw_sim_now(x->config.sim);
+    pw_time now = pw_sim_now(x->config.sim), from = op->cause_time;
     op->start = now;
-    if (now > op->ready && x->recording) {
-        pw_time from = op->ready;
-        if (op->release > from) {
-            from = op->release;
-            op->cause = op->release_span;
-        }
-        if (now > from)
-            op->cause = report_span(x, op->rank_class, x->ranks[op->rank_class].tracks[op->op.stream], x->names.launch, 0,
-                                    from, now, op->cause);
+    if (op->release > from) {
+        from = op->release;
+        op->cause = op->release_span;
     }
+    if (now > from && x->recording)
+        op->cause = report_span(x, op->rank_class, x->ranks[op->rank_class].tracks[op->op.stream], x->names.launch, 0, from,
+                                now, op->cause);
     op->phase = PHASE_RUNNING;
     rank_run *rank = &x->ranks[op->rank_class];
     switch (op->op.kind) {
         case PW_OP_COMPUTE:
-            rank->info.launch_wait_s += pw_time_to_seconds(now - op->ready, pw_sim_ticks_per_second(x->config.sim));
+            rank->info.launch_wait_s += pw_time_to_seconds(now - from, pw_sim_ticks_per_second(x->config.sim));
             compute_begin(x, op);
             break;
         case PW_OP_COPY: copy_begin(x, op); break;
@@ -192,14 +189,13 @@ static void begin_event(pw_sim *sim, void *object, uint64_t index) {
 
 static void launch(pw_executor *x, op_run *op) {
     pw_sim *sim = x->config.sim;
-    op->ready = pw_sim_now(sim);
     pw_time earliest = op->host_start;
     if (op->op.kind == PW_OP_COMPUTE && x->job->launch_s > 0) {
         segment_cost cost;
         if (compute_cost(x, op, &cost) != PW_OK) return;
         earliest = pw_time_add(earliest, pw_sim_ticks(sim, cost.reach_s - cost.duration_s));
     }
-    if (earliest > op->ready) {
+    if (earliest > pw_sim_now(sim)) {
         op->phase = PHASE_LAUNCHING;
         pw_event_at(sim, earliest, 0, begin_event, x, op->index);
     } else {

@@ -32,8 +32,8 @@ typedef struct op_run {
     uint32_t launches;
     pw_time host_start;                              /* the host began to launch it */
     pw_time release; pw_span_id release_span;        /* what held the host up last before that, and until when */
-    pw_time ready, start;                            /* waits over; launched too */
-    pw_span_id cause; pw_time cause_time;            /* whose end made it ready */
+    pw_time start;                                   /* waits over and launched */
+    pw_span_id cause; pw_time cause_time;            /* whose end made it ready, and when */
     union {
         struct {
             double duration_s, work_left, flops;

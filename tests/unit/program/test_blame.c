@@ -1,0 +1,127 @@
+/* The critical path: parts add up, home keeps its names, other programs' work is the bubble. */
+#include "tests/unit/program/fixture.h"
+
+static uint32_t pairs(uint32_t group, uint32_t member) { return group * 2 + member; }
+static uint32_t across(uint32_t group, uint32_t member) { return (void)group, member; }
+
+static pw_op in_category(pw_op o, uint32_t category) { return o.category = category, o; }
+
+static void expect_sum(const outcome *o) {
+    double sum = 0, shares = 0;
+    for (uint32_t i = 0; i < o->part_count; i++) {
+        sum += o->parts[i].seconds;
+        shares += o->parts[i].share;
+        if (i > 0) PW_EXPECT(o->parts[i].seconds <= o->parts[i - 1].seconds);
+    }
+    PW_EXPECT_NEAR(sum, (double)o->end / 1e12, 1e-12);
+    PW_EXPECT_NEAR(sum, o->blamed_s, 1e-12);
+    PW_EXPECT_NEAR(shares, 1, 1e-12);
+    PW_EXPECT(part_of(o, "unexplained") == 0);
+}
+
+PW_TEST(a_serial_run_is_the_sum_of_its_parts) {
+    world *w = world_of(1, 4);
+    uint16_t tp = groups_of(w, "tp", 2, 2, pairs), dp = groups_of(w, "dp", 1, 4, across);
+    uint32_t t = template_of(w, "step"), s = gemm_segment(w, "gemms", 2048, 5), adam = w->job.segment_count;
+    w->kernels[adam] = (pw_kernel){.kind = PW_KERNEL_OPTIMIZER, .memory = {.bytes = 1e9}};
+    w->parts[adam] = (pw_segment_part){.kernel = adam, .repeats = 1};
+    w->segments[adam] = (pw_segment){.name = "adam", .parts = &w->parts[adam], .count = 1};
+    w->job.kernel_count = w->job.segment_count = adam + 1;
+    for (int i = 0; i < 3; i++) {
+        op(w, t, compute_op(0, s));
+        op(w, t, in_category(collective_op(0, PW_COLLECTIVE_ALL_REDUCE, tp, 5e6), TP));
+    }
+    op(w, t, collective_op(0, PW_COLLECTIVE_ALL_REDUCE, dp, 50e6));
+    op(w, t, in_category(compute_op(0, adam), OPTIMIZER));
+    program_of(w, "rank", t);
+    outcome o = run(w, &(options){.fold = true, .blame = true});
+    EXPECT_RAN(o);
+    expect_sum(&o);
+    PW_EXPECT_TEXT(o.home, "rank");
+    pw_kernel_cost cost;
+    PW_CHECK(pw_gpu_kernel_cost(w->gpu, &w->kernels[0], NULL, &cost, NULL) == PW_OK);
+    PW_EXPECT_NEAR(part_of(&o, "gemm"), 15 * cost.total_s, 1e-6);
+    PW_CHECK(pw_gpu_kernel_cost(w->gpu, &w->kernels[adam], NULL, &cost, NULL) == PW_OK);
+    PW_EXPECT_NEAR(part_of(&o, "optimizer"), cost.total_s, 1e-6);
+    PW_EXPECT(part_of(&o, "tp communication") > 0);
+    PW_EXPECT(part_of(&o, "dp communication") > part_of(&o, "tp communication"));
+    PW_EXPECT_INT(o.part_count, 4);
+    world_free(w);
+}
+
+/* Three stages of a one-way pipeline, the second the slowest: it is home; the others' fill and drain is the bubble. */
+PW_TEST(fill_and_drain_of_other_stages_is_the_bubble) {
+    world *w = world_of(1, 4);
+    uint16_t next = peers_of(w, "next", 1), previous = peers_of(w, "previous", -1);
+    double work[3] = {1e-3, 2e-3, 1e-3};
+    for (uint32_t stage = 0; stage < 3; stage++) {
+        uint32_t t = template_of(w, "stage");
+        for (int64_t m = 0; m < 5; m++) {
+            pw_op o = signals(in_category(delay_op(0, work[stage]), COMPUTE), 1);
+            if (stage > 0) {
+                op(w, t, signals(message_op(PW_OP_RECV, 1, previous, m, 1e6), 0));
+                o = waits_for(o, 0);
+            }
+            op(w, t, o);
+            if (stage < 2) op(w, t, waits_for(message_op(PW_OP_SEND, 2, next, m, 1e6), 1));
+        }
+        w->program_of_rank[stage] = program_of(w, stage == 1 ? "middle" : stage ? "last" : "first", t);
+    }
+    w->program_of_rank[3] = program_of(w, "idle", template_of(w, "idle"));
+    outcome o = run(w, &(options){.fold = true, .blame = true});
+    EXPECT_RAN(o);
+    expect_sum(&o);
+    PW_EXPECT_TEXT(o.home, "middle");
+    PW_EXPECT_NEAR(part_of(&o, "compute"), 10e-3, 1e-9);
+    PW_EXPECT_NEAR(part_of(&o, "bubble"), 2e-3, 1e-9);
+    pw_collective_cost cost;
+    PW_CHECK(pw_message_cost_of(w->collectives, 0, 1, 1e6, &cost, NULL) == PW_OK);
+    PW_EXPECT_NEAR(part_of(&o, "pp communication"), 2 * cost.total_s, 1e-6);
+    PW_EXPECT_INT(o.part_count, 3);
+    world_free(w);
+}
+
+/* Spans tile: a cause ends where what it released starts; waits for partners are not on the path. */
+typedef struct tiling {
+    pw_time end[4096];
+    uint64_t bad, seen;
+    pw_recorder *unused;
+} tiling;
+
+static void check_tiling(void *object, const pw_span *s) {
+    tiling *all = object;
+    PW_CHECK(s->id < 4096);
+    all->end[s->id] = s->end;
+    all->seen++;
+    if (s->cause >= s->id || (s->cause == 0 ? s->start != 0 : all->end[s->cause] != s->start) || s->end < s->start) all->bad++;
+}
+
+PW_TEST(a_cause_ends_where_its_effect_starts) {
+    world *w = world_of(2, 2);
+    uint16_t dp = groups_of(w, "dp", 1, 4, across), tp = groups_of(w, "tp", 2, 2, pairs);
+    uint32_t s = gemm_segment(w, "s", 512, 4);
+    w->job.launch_s = 5e-6;
+    for (uint32_t r = 0; r < 4; r++) {
+        uint32_t t = template_of(w, "step");
+        for (int16_t i = 0; i < 20; i++) {
+            op(w, t, signals(compute_op(0, s), i));
+            op(w, t, delay_op(0, 1e-6 * (r + 1) * (i % 4)));
+            if (i % 3 == 0) op(w, t, in_category(collective_op(0, PW_COLLECTIVE_ALL_REDUCE, tp, 1e5), TP));
+            if (i % 5 == 0) op(w, t, (pw_op){.kind = PW_OP_HOST, PW_OP_INIT, .category = OTHER, .delay.seconds = 3e-5});
+            op(w, t, waits_for(collective_op(1, PW_COLLECTIVE_ALL_REDUCE, dp, 1e6), i));
+            if (i == 12) op(w, t, waits_for((pw_op){.kind = PW_OP_SYNC, PW_OP_INIT, .category = OTHER}, i));
+            op(w, t, (pw_op){.kind = PW_OP_MARK, .stream = 1, PW_OP_INIT, .category = OTHER, .mark.name = "layer"});
+        }
+        w->program_of_rank[r] = program_of(w, "rank", t);
+    }
+    tiling all = {0};
+    outcome o = run(w, &(options){.fold = true, .blame = true, .sink = {.object = &all, .on_span = check_tiling}});
+    EXPECT_RAN(o);
+    PW_EXPECT_INT(all.bad, 0);
+    PW_EXPECT(all.seen > 200);
+    expect_sum(&o);
+    PW_EXPECT(part_of(&o, "launch") > 0);
+    world_free(w);
+}
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
