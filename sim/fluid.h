@@ -5,14 +5,16 @@
  * rate cap and a share weight. Rates are weighted max-min fair: rate = share x level, where the level rises equally
  * for all until a capacity on the route is full or the cap is reached.
  *
- * Activities with the same route, share and cap form a bundle: one rate and one future event for all of them, members
- * ordered by the service at which they finish. Rates are solved once per instant, incrementally (saturation levels), so
- * a change costs in proportion to what it changes; an untouched activity keeps a bit-identical rate.
+ * Activities with the same route, share and cap form a bundle: one rate and one expected finish for all of them, members
+ * ordered by the service at which they finish; the earliest finish of all bundles is the system's one event. Rates are
+ * solved once per instant, incrementally (saturation levels), so a change costs in proportion to what it changes; an
+ * untouched activity keeps a bit-identical rate.
  *
  * Work left is (work, t0, rate) advanced lazily. A finish is rounded up to a tick and the work forced to zero, so equal
  * activities end in one batch. Bytes are conserved: service given equals work when done (a law).
  *
- * Done handlers run through pw_event_soon of the instant of the finish, in order of start.
+ * Done handlers run through pw_event_soon of the instant of the finish, in order of start. Until its handler runs, an
+ * activity whose work is done is still running by name (rate 0, nothing left) and can be stopped.
  */
 #ifndef PW_SIM_FLUID_H
 #define PW_SIM_FLUID_H
@@ -39,7 +41,7 @@ typedef struct pw_use {
 /* Creates a fluid system inside a simulation (which must outlive it). check_full: compare every incremental solve with
  * a full one (slow; tests and debug builds). */
 pw_status pw_fluid_create(pw_sim *sim, bool check_full, pw_fluid **fluid, pw_error *error);
-void pw_fluid_destroy(pw_fluid *fluid);
+void pw_fluid_destroy(pw_fluid *fluid); /* when the simulation runs no more; NULL is fine */
 
 /* amount_per_s >= 0 and finite. Returns the null id and fails the simulation when memory is out or the amount is bad. */
 pw_capacity_id pw_capacity_add(pw_fluid *fluid, double amount_per_s);
@@ -67,7 +69,7 @@ pw_status pw_activity_stop(pw_fluid *fluid, pw_activity_id id, double *work_left
 pw_status pw_activity_set_cap(pw_fluid *fluid, pw_activity_id id, double rate_cap); /* 0: paused, not "none" */
 pw_status pw_activity_set_route(pw_fluid *fluid, pw_activity_id id, pw_route_id route);
 bool pw_activity_is_running(const pw_fluid *fluid, pw_activity_id id);
-double pw_activity_rate(pw_fluid *fluid, pw_activity_id id);      /* settled rate; 0 for a stale id */
+double pw_activity_rate(pw_fluid *fluid, pw_activity_id id);      /* settled: solves if need be; 0 for a stale id */
 double pw_activity_work_left(pw_fluid *fluid, pw_activity_id id); /* at now; 0 for a stale id */
 
 typedef struct pw_fluid_stats {

@@ -15,7 +15,7 @@
 #define SANITIZED
 #endif
 #ifdef SANITIZED
-#define SYSTEMS 4000
+#define SYSTEMS 20000
 #else
 #define SYSTEMS 100000
 #endif
