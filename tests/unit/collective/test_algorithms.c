@@ -1,4 +1,5 @@
 /* Laws of the step graphs, for every algorithm and many shapes of groups. */
+#include "models/collective/algorithm.h"
 #include "tests/unit/collective/groups.h"
 
 enum { LARGEST = 64 };
@@ -178,9 +179,8 @@ static void everyone_hears(int algorithm, pw_collective_kind kind, const pw_grou
 }
 PW_TEST(everyone_hears_from_everyone_and_nobody_sends_ahead) { for_all_cases(everyone_hears); }
 
-/* Tree: partial sums of all members must reach the roots before results come down. Follows piece 0 alone. */
 typedef struct reduction {
-    uint32_t round, messages[256];
+    uint32_t messages[256];
 } reduction;
 static void count_messages(void *object, const pw_collective_step *step) {
     reduction *seen = object;
@@ -193,6 +193,64 @@ PW_TEST(a_tree_is_busy_in_every_round) {
         pw_algorithm_table[TREE].steps(PW_COLLECTIVE_ALL_REDUCE, &shape, count_messages, &seen);
         uint32_t rounds = pw_algorithm_table[TREE].rounds(PW_COLLECTIVE_ALL_REDUCE, &shape);
         for (uint32_t round = 0; round < rounds; round++) PW_EXPECT(seen.messages[round] > 0);
+    }
+}
+
+/* --- The double tree ------------------------------------------------------------------------------------------------ */
+
+typedef struct tree_order {
+    uint32_t domains, hop, depth, edges;
+    uint32_t sent[LARGEST][2], got[LARGEST][2]; /* hop + 1 at which a domain sent up, or was reached from above, per tree */
+    uint32_t wrong;
+} tree_order;
+static void order_edge(void *object, uint32_t from, uint32_t to, double weight) {
+    tree_order *order = object;
+    bool up = order->hop < order->depth, known = false;
+    (void)weight;
+    order->edges++;
+    for (int tree = 0; tree < 2; tree++) {
+        uint32_t child = up ? from : to, parent = up ? to : from;
+        if (double_tree_parent(order->domains, tree, child) != parent) continue;
+        uint32_t *mark = up ? &order->sent[child][tree] : &order->got[child][tree];
+        if (*mark == 0) *mark = order->hop + 1;
+        known = true;
+    }
+    if (!known) order->wrong++;
+}
+PW_TEST(sums_rise_before_results_come_down) {
+    for (uint32_t domains = 2; domains <= LARGEST; domains++) {
+        tree_order order = {.domains = domains, .depth = double_tree_depth(domains)};
+        for (; order.hop < 2 * order.depth; order.hop++) double_tree_hop(domains, order.hop, order_edge, &order);
+        PW_EXPECT_INT(order.wrong, 0);
+        PW_EXPECT_INT(order.edges, 4 * (domains - 1));
+        if (domains == 3) continue; /* both trees hold the edge from 2 to 0: its messages cannot be told apart */
+        for (int tree = 0; tree < 2; tree++)
+            for (uint32_t child = 0; child < domains; child++) {
+                uint32_t parent = double_tree_parent(domains, tree, child);
+                if (parent == PW_NONE) continue;
+                PW_EXPECT(order.sent[child][tree] > 0 && order.got[child][tree] > order.depth);
+                if (double_tree_parent(domains, tree, parent) == PW_NONE) continue;
+                PW_EXPECT(order.sent[child][tree] < order.sent[parent][tree]);
+                PW_EXPECT(order.got[parent][tree] < order.got[child][tree]);
+            }
+    }
+}
+
+static void count_edge(void *object, uint32_t from, uint32_t to, double weight) {
+    double *out = object;
+    (void)to;
+    out[from] += weight / 2;
+}
+PW_TEST(the_busiest_domain_of_the_trees_is_known) {
+    for (uint32_t domains = 1; domains <= LARGEST; domains++) {
+        double out[LARGEST] = {0}, busiest = 0, sum = 0;
+        double_tree_edges(domains, count_edge, out);
+        for (uint32_t i = 0; i < domains; i++) {
+            if (out[i] > busiest) busiest = out[i];
+            sum += out[i];
+        }
+        PW_EXPECT(busiest == double_tree_load(domains));
+        PW_EXPECT_NEAR(sum, 2.0 * (domains - 1), 1e-12);
     }
 }
 

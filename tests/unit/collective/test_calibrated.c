@@ -1,0 +1,212 @@
+/* Laws of the measured parameters: what they must keep, and the published figures that they must meet. */
+#include "tests/unit/collective/groups.h"
+
+static const double MiB = 1024.0 * 1024.0, GiB = 1024.0 * 1024.0 * 1024.0;
+
+static double busbw(pw_collective_kind kind, const pw_group_shape *shape, double bytes, double seconds) {
+    double n = shape->members;
+    return bytes / seconds * (kind == PW_COLLECTIVE_ALL_REDUCE ? 2 : 1) * (n - 1) / n;
+}
+
+PW_TEST(more_bytes_never_take_less_time) {
+    static const char *const servers[] = {"DGX A100 640GB", "DGX H100", "DGX B200", "MI300X 8-OAM platform", "DGX-1 V100",
+                                          "8xL40S server"};
+    uint64_t random = 99;
+    printf("# seed %llu\n", (unsigned long long)random);
+    uint32_t gpus[64];
+    for (size_t i = 0; i < sizeof servers / sizeof *servers; i++) {
+        test_bench bench = test_open(servers[i], 8, FAT_TREE, true);
+        for (int trial = 0; trial < 40; trial++) {
+            uint32_t step = trial % 3 == 0 ? 8 : 1, n = 2 + test_below(&random, step == 8 ? 7 : 63);
+            pw_group_shape shape = test_group(&bench, 0, step, n, gpus);
+            int kind = (int)test_below(&random, PW_COLLECTIVE_KIND_COUNT);
+            double before = 0;
+            for (double S = 1; S < 1e11; S *= 1.7) {
+                pw_collective_cost cost = test_cost(&bench, kind, PW_ALGORITHM_AUTO, &shape, S);
+                if (!(cost.total_s >= before)) PW_FAILED("%s %s: %g bytes take less", servers[i], pw_collective_names[kind], S);
+                if (!(cost.total_s >= cost.floor_s && cost.floor_s > 0)) PW_FAILED("%s: below the floor", servers[i]);
+                before = cost.total_s;
+            }
+        }
+        test_close(&bench);
+    }
+}
+
+PW_TEST(auto_takes_the_fastest_that_has_measurements) {
+    test_bench bench = test_open("DGX H100", 4, RAIL_OPTIMIZED, true);
+    uint32_t gpus[32];
+    for (uint32_t n = 2; n <= 32; n *= 2) {
+        pw_group_shape shape = test_group(&bench, 0, 1, n, gpus);
+        for (double S = 1024; S < 1e11; S *= 5) {
+            pw_collective_cost best = test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &shape, S);
+            PW_EXPECT(best.total_s == test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, best.algorithm, &shape, S).total_s);
+            PW_EXPECT(best.total_s <= test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, RING, &shape, S).total_s);
+            PW_EXPECT(best.sms >= 1 && best.sms <= 32);
+        }
+    }
+    test_close(&bench);
+}
+
+/* Small messages keep fewer SMs busy. */
+PW_TEST(small_messages_hold_few_sms) {
+    test_bench bench = test_open("DGX H100", 1, RAIL_OPTIMIZED, true);
+    uint32_t gpus[8];
+    pw_group_shape shape = test_group(&bench, 0, 1, 8, gpus);
+    PW_EXPECT(test_cost(&bench, PW_COLLECTIVE_ALL_GATHER, PW_ALGORITHM_AUTO, &shape, 1024).sms == 1);
+    PW_EXPECT(test_cost(&bench, PW_COLLECTIVE_ALL_GATHER, PW_ALGORITHM_AUTO, &shape, GiB).sms == 24);
+    PW_EXPECT(test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &shape, GiB).sms == 16);
+    test_close(&bench);
+}
+
+/* Plateaus that vendors and operators publish for 8 GPUs and 8 GiB, GB/s. */
+PW_TEST(one_node_meets_published_plateaus) {
+    static const struct {
+        const char *server;
+        pw_collective_kind kind;
+        double busbw, tolerance;
+    } plateaus[] = {{"DGX A100 640GB", PW_COLLECTIVE_ALL_REDUCE, 234e9, 0.03},
+                    {"DGX H100", PW_COLLECTIVE_ALL_REDUCE, 478e9, 0.04},
+                    {"DGX H100", PW_COLLECTIVE_ALL_GATHER, 350e9, 0.05},
+                    {"DGX B200", PW_COLLECTIVE_ALL_REDUCE, 838e9, 0.04},
+                    {"DGX B200", PW_COLLECTIVE_ALL_GATHER, 670e9, 0.05},
+                    {"MI300X 8-OAM platform", PW_COLLECTIVE_ALL_REDUCE, 313e9, 0.03},
+                    {"DGX-1 V100", PW_COLLECTIVE_ALL_REDUCE, 135.5e9, 0.03}};
+    uint32_t gpus[8];
+    for (size_t i = 0; i < sizeof plateaus / sizeof *plateaus; i++) {
+        test_bench bench = test_open(plateaus[i].server, 1, RAIL_OPTIMIZED, true);
+        pw_group_shape shape = test_group(&bench, 0, 1, 8, gpus);
+        pw_collective_cost cost = test_cost(&bench, plateaus[i].kind, PW_ALGORITHM_AUTO, &shape, 8 * GiB);
+        PW_EXPECT_NEAR(busbw(plateaus[i].kind, &shape, 8 * GiB, cost.total_s), plateaus[i].busbw, plateaus[i].tolerance);
+        test_close(&bench);
+    }
+}
+
+/* In-switch reduction moves S at one rate whatever the number of GPUs (259-270 GB/s for 5 to 8 H200). */
+PW_TEST(nvls_keeps_its_algorithm_bandwidth) {
+    test_bench bench = test_open("DGX H200", 1, RAIL_OPTIMIZED, true);
+    uint32_t gpus[8];
+    for (uint32_t n = 5; n <= 8; n++) {
+        pw_group_shape shape = test_group(&bench, 0, 1, n, gpus);
+        pw_collective_cost cost = test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, NVLS, &shape, 16 * GiB);
+        PW_EXPECT_NEAR(16 * GiB / cost.total_s, 267e9, 0.04);
+    }
+    pw_group_shape pair = test_group(&bench, 0, 1, 2, gpus);
+    PW_EXPECT_INT(test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &pair, GiB).algorithm, RING);
+    test_close(&bench);
+}
+
+/* H100 with 8 NDR ports: all_reduce over 4 to 1024 nodes takes 88 us per doubling (within 15 %) and 366 GB/s busbw. */
+PW_TEST(all_reduce_over_nodes_grows_with_their_logarithm) {
+    uint32_t *gpus = malloc(8192 * sizeof *gpus);
+    double before = 0;
+    for (uint32_t nodes = 4; nodes <= 1024; nodes *= 2) {
+        test_bench bench = test_open("DGX H100", nodes, RAIL_OPTIMIZED, true);
+        pw_group_shape shape = test_group(&bench, 0, 1, 8 * nodes, gpus);
+        double small = test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, NVLS, &shape, 256 * MiB).total_s;
+        if (before > 0) PW_EXPECT_NEAR(small - before, 88e-6, 0.15);
+        before = small;
+        double large = test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &shape, 16 * GiB).total_s;
+        PW_EXPECT_NEAR(busbw(PW_COLLECTIVE_ALL_REDUCE, &shape, 16 * GiB, large), 370e9, 0.06);
+        test_close(&bench);
+    }
+    free(gpus);
+}
+
+/* Two nodes beat the sum of their NICs, because a tree crosses once; four do not. */
+PW_TEST(two_nodes_pass_the_rate_of_their_nics) {
+    test_bench bench = test_open("DGX H100", 4, RAIL_OPTIMIZED, true);
+    uint32_t gpus[32];
+    double nics = 8 * pw_cluster_nic_Bps(bench.cluster);
+    pw_group_shape two = test_group(&bench, 0, 1, 16, gpus);
+    double rate = busbw(PW_COLLECTIVE_ALL_REDUCE, &two, 8 * GiB,
+                        test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &two, 8 * GiB).total_s);
+    PW_EXPECT(rate > nics);
+    PW_EXPECT_NEAR(rate, 468e9, 0.04); /* nccl-tests issue 309 */
+    pw_group_shape four = test_group(&bench, 0, 1, 32, gpus);
+    PW_EXPECT(busbw(PW_COLLECTIVE_ALL_REDUCE, &four, 8 * GiB,
+                    test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &four, 8 * GiB).total_s) < nics);
+    test_close(&bench);
+}
+
+PW_TEST(a_message_between_nodes_uses_one_port) {
+    test_bench bench = test_open("DGX H100", 2, RAIL_OPTIMIZED, true);
+    pw_collective_cost across, inside;
+    PW_EXPECT(pw_message_cost_of(bench.collectives, 0, 8, 64 * MiB, &across, NULL) == PW_OK);
+    PW_EXPECT(pw_message_cost_of(bench.collectives, 0, 1, 64 * MiB, &inside, NULL) == PW_OK);
+    PW_EXPECT_NEAR(across.total_s, 1871e-6, 0.05); /* published send/recv of 64 MiB */
+    PW_EXPECT_NEAR(inside.total_s, 193e-6, 0.05);
+    PW_EXPECT(across.cap_Bps < pw_cluster_nic_Bps(bench.cluster));
+    test_close(&bench);
+}
+
+/* Slower ports slow what crosses them in proportion; slower NVLink what stays inside. */
+PW_TEST(parameters_follow_the_links_of_the_cluster) {
+    uint32_t gpus[16];
+    pw_cluster_desc desc = test_describe("DGX H100", 2, RAIL_OPTIMIZED);
+    test_bench plain = test_open_desc(&desc, true);
+    desc.node.nic_Bps = 25e9;
+    desc.network.efficiency = 0.98;
+    test_bench slow = test_open_desc(&desc, true);
+    pw_group_shape a = test_group(&plain, 0, 8, 2, gpus), b = test_group(&slow, 0, 8, 2, gpus);
+    PW_EXPECT_NEAR(b.network_Bps, a.network_Bps / 2, 1e-9);
+    PW_EXPECT_NEAR(test_cost(&slow, PW_COLLECTIVE_ALL_GATHER, RING, &b, GiB).cap_Bps,
+                   test_cost(&plain, PW_COLLECTIVE_ALL_GATHER, RING, &a, GiB).cap_Bps / 2, 1e-6);
+    test_close(&slow);
+    desc = test_describe("DGX H100", 2, RAIL_OPTIMIZED);
+    desc.node.nvlink_Bps = 225e9;
+    slow = test_open_desc(&desc, true);
+    a = test_group(&plain, 0, 1, 4, gpus), b = test_group(&slow, 0, 1, 4, gpus);
+    PW_EXPECT_NEAR(b.scaleup_Bps, a.scaleup_Bps / 2, 1e-9);
+    PW_EXPECT_NEAR(test_cost(&slow, PW_COLLECTIVE_ALL_GATHER, RING, &b, GiB).cap_Bps,
+                   test_cost(&plain, PW_COLLECTIVE_ALL_GATHER, RING, &a, GiB).cap_Bps / 2, 1e-6);
+    test_close(&slow);
+    test_close(&plain);
+}
+
+/* A cable that is 10 km longer adds its 50 us to every hop between nodes. */
+PW_TEST(longer_cables_add_their_latency) {
+    uint32_t gpus[4];
+    pw_cluster_desc desc = test_describe("DGX H100", 4, SINGLE_SWITCH);
+    test_bench near = test_open_desc(&desc, true);
+    desc.network.cable_latency_s = 50e-6;
+    test_bench far = test_open_desc(&desc, true);
+    pw_group_shape a = test_group(&near, 0, 8, 4, gpus), b = test_group(&far, 0, 8, 4, gpus);
+    double extra = test_cost(&far, PW_COLLECTIVE_ALL_GATHER, RING, &b, 1e9).total_s -
+                   test_cost(&near, PW_COLLECTIVE_ALL_GATHER, RING, &a, 1e9).total_s;
+    PW_EXPECT(extra > 3 * 95e-6 && extra < 3 * 105e-6);
+    test_close(&near);
+    test_close(&far);
+}
+
+PW_TEST(provenance_names_rows_and_fallbacks) {
+    test_bench bench = test_open("DGX H100", 2, RAIL_OPTIMIZED, true);
+    PW_EXPECT_CONTAINS(pw_collectives_provenance(bench.collectives), "collective-parameters.csv");
+    PW_EXPECT_CONTAINS(pw_collectives_provenance(bench.collectives), "for Hopper");
+    test_close(&bench);
+    bench = test_open("8xL40S server", 1, RAIL_OPTIMIZED, true);
+    PW_EXPECT_CONTAINS(pw_collectives_provenance(bench.collectives), "no measurements for L40S");
+    uint32_t gpus[8];
+    pw_group_shape shape = test_group(&bench, 0, 1, 8, gpus);
+    PW_EXPECT(test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &shape, 1e8).total_s > 0);
+    test_close(&bench);
+    bench = test_open("DGX H100", 2, RAIL_OPTIMIZED, false);
+    PW_EXPECT_CONTAINS(pw_collectives_provenance(bench.collectives), "uncalibrated");
+    test_close(&bench);
+}
+
+PW_TEST(same_question_same_answer) {
+    uint32_t gpus[32];
+    for (int i = 0; i < 2; i++) {
+        test_bench a = test_open("DGX B200", 4, FAT_TREE, true), b = test_open("DGX B200", 4, FAT_TREE, true);
+        for (uint32_t n = 2; n < 32; n += 3) {
+            pw_group_shape left = test_group(&a, 0, 1, n, gpus), right = test_group(&b, 0, 1, n, gpus);
+            pw_collective_cost x = test_cost(&a, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &left, 1e7 * n);
+            pw_collective_cost y = test_cost(&b, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &right, 1e7 * n);
+            PW_EXPECT(x.total_s == y.total_s && x.cap_Bps == y.cap_Bps && x.algorithm == y.algorithm);
+        }
+        test_close(&a);
+        test_close(&b);
+    }
+}
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
