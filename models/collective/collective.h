@@ -89,7 +89,8 @@ typedef struct pw_collective_cost {
 pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
                                 const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error);
 
-/* Adds up the load on every link, in bytes over the link per byte of S, for one group. */
+/* Adds up the load on every link, in bytes over the link per byte of S, for one group. Twins (pw_network_twins) are given
+ * once: the first of them, with the load of each. */
 typedef void pw_link_load_fn(void *object, pw_link link, double bytes_per_byte);
 pw_status pw_collective_loads(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
                               const uint32_t *gpus, const pw_group_shape *shape, pw_link_load_fn *add, void *object,

@@ -182,10 +182,10 @@ pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t 
         if (run == shape->per_domain) break;
     }
     load_sum inside, between;
-    pw_status status = load_sum_create(collectives, &inside, error);
-    if (status != PW_OK) return status;
-    status = load_sum_create(collectives, &between, error);
-    if (status == PW_OK && shape->per_domain > 1)
+    pw_status status = PW_OK;
+    load_sum_create(collectives, &inside);
+    load_sum_create(collectives, &between);
+    if (shape->per_domain > 1)
         status = measure_domain(collectives, gpus + first, shape->per_domain, &inside, shape, error);
     if (status == PW_OK && shape->domains > 1)
         status = measure_network(collectives, gpus, count, first, &between, shape, error);
@@ -282,9 +282,11 @@ pw_status pw_collective_loads(const pw_collectives *collectives, pw_collective_k
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take the algorithm from pw_collective_cost_of",
                        "loads need one algorithm, not number %d", algorithm);
     load_sum sum;
-    PW_TRY(load_sum_create(collectives, &sum, error));
+    load_sum_create(collectives, &sum);
     pw_status status = collect_loads(collectives, kind, algorithm, gpus, shape, &sum, error);
-    for (uint32_t i = 0; status == PW_OK && i < sum.touched_count; i++) add(object, sum.touched[i], sum.bytes[sum.touched[i]]);
+    if (status == PW_OK && sum.failed)
+        status = pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the link loads of a collective");
+    for (uint32_t i = 0; status == PW_OK && i < sum.count; i++) add(object, sum.links[i], sum.bytes[i]);
     load_sum_destroy(&sum);
     return status;
 }

@@ -23,11 +23,14 @@ uint32_t collectives_domain(const pw_collectives *collectives, uint32_t gpu);
  * flows do; a GPU with several ports near it uses them evenly too. */
 typedef struct load_sum {
     const pw_collectives *collectives;
-    uint32_t links, touched_count;
-    double *bytes;     /* per link of the fabric */
-    pw_link *touched;  /* in order of first use */
+    uint32_t count;    /* links in use, in order of first use; twins by their first */
+    pw_link *links;
+    double *bytes;     /* of links[i] */
+    size_t links_capacity, bytes_capacity;
+    uint32_t *table, table_size; /* open hash of indices into links */
+    bool failed;       /* memory ran out: found by load_sum_message */
 } load_sum;
-pw_status load_sum_create(const pw_collectives *collectives, load_sum *sum, pw_error *error);
+void load_sum_create(const pw_collectives *collectives, load_sum *sum);
 void load_sum_destroy(load_sum *sum);
 /* One message's bytes on the links of its route or routes. */
 pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double bytes, pw_error *error);

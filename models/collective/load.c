@@ -8,35 +8,61 @@ static pw_status no_memory(pw_error *error) {
     return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the link loads of a collective");
 }
 
-pw_status load_sum_create(const pw_collectives *collectives, load_sum *sum, pw_error *error) {
-    *sum = (load_sum){.collectives = collectives, .links = pw_fabric_links(pw_cluster_fabric(collectives->cluster))};
-    sum->bytes = pw_alloc_zero(collectives->allocator, (sum->links + 1) * sizeof *sum->bytes);
-    sum->touched = pw_alloc(collectives->allocator, (sum->links + 1) * sizeof *sum->touched);
-    if (sum->bytes && sum->touched) return PW_OK;
-    load_sum_destroy(sum);
-    return no_memory(error);
+void load_sum_create(const pw_collectives *collectives, load_sum *sum) {
+    *sum = (load_sum){.collectives = collectives};
 }
 
 void load_sum_destroy(load_sum *sum) {
     const pw_allocator *allocator = sum->collectives->allocator;
-    if (sum->bytes) pw_free(allocator, sum->bytes, (sum->links + 1) * sizeof *sum->bytes);
-    if (sum->touched) pw_free(allocator, sum->touched, (sum->links + 1) * sizeof *sum->touched);
-    sum->bytes = NULL;
-    sum->touched = NULL;
+    pw_free(allocator, sum->links, sum->links_capacity * sizeof *sum->links);
+    pw_free(allocator, sum->bytes, sum->bytes_capacity * sizeof *sum->bytes);
+    pw_free(allocator, sum->table, sum->table_size * sizeof *sum->table);
+    *sum = (load_sum){.collectives = sum->collectives};
+}
+
+static uint32_t place_of(const load_sum *sum, pw_link link) {
+    uint32_t at = (link * UINT32_C(2654435769)) & (sum->table_size - 1);
+    while (sum->table[at] != PW_NONE && sum->links[sum->table[at]] != link) at = (at + 1) & (sum->table_size - 1);
+    return at;
+}
+
+static bool grow(load_sum *sum) {
+    const pw_allocator *allocator = sum->collectives->allocator;
+    if (pw_grow(allocator, (void **)&sum->links, &sum->links_capacity, sum->count + (size_t)1, sizeof *sum->links) ||
+        pw_grow(allocator, (void **)&sum->bytes, &sum->bytes_capacity, sum->count + (size_t)1, sizeof *sum->bytes))
+        return false;
+    if (2 * (sum->count + 1) <= sum->table_size) return true;
+    uint32_t size = sum->table_size ? 2 * sum->table_size : 64;
+    uint32_t *table = pw_alloc(allocator, size * sizeof *table);
+    if (!table) return false;
+    pw_free(allocator, sum->table, sum->table_size * sizeof *table);
+    sum->table = table;
+    sum->table_size = size;
+    for (uint32_t i = 0; i < size; i++) table[i] = PW_NONE;
+    for (uint32_t i = 0; i < sum->count; i++) table[place_of(sum, sum->links[i])] = i;
+    return true;
 }
 
 void load_sum_add(load_sum *sum, pw_link link, double bytes) {
     if (!(bytes > 0)) return;
-    if (sum->bytes[link] == 0) sum->touched[sum->touched_count++] = link;
-    sum->bytes[link] += bytes;
+    if (sum->failed || !grow(sum)) {
+        sum->failed = true;
+        return;
+    }
+    uint32_t *place = &sum->table[place_of(sum, link)];
+    if (*place == PW_NONE) {
+        *place = sum->count;
+        sum->links[sum->count] = link;
+        sum->bytes[sum->count++] = 0;
+    }
+    sum->bytes[*place] += bytes;
 }
 
 double load_sum_rate(const load_sum *sum) {
     const pw_fabric *fabric = pw_cluster_fabric(sum->collectives->cluster);
     double rate = INFINITY;
-    for (uint32_t i = 0; i < sum->touched_count; i++) {
-        pw_link link = sum->touched[i];
-        double here = pw_fabric_link(fabric, link)->bandwidth_Bps / sum->bytes[link];
+    for (uint32_t i = 0; i < sum->count; i++) {
+        double here = pw_fabric_link(fabric, sum->links[i])->bandwidth_Bps / sum->bytes[i];
         if (here < rate) rate = here;
     }
     return rate;
@@ -69,7 +95,7 @@ static pw_status walk_path(const pw_collectives *collectives, const pw_path *pat
         port_b = collectives->port_of[info->to]; /* PW_NONE until the last */
     }
     if (port_a == PW_NONE) return PW_OK;
-    if (pw_network_spread(pw_cluster_network(collectives->cluster), port_a, port_b, visit_network, walk) == PW_OK)
+    if (pw_network_spread_twins(pw_cluster_network(collectives->cluster), port_a, port_b, visit_network, walk) == PW_OK)
         return PW_OK;
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "no way through the network from port %u to port %u", port_a, port_b);
 }
@@ -102,7 +128,8 @@ static void add_to_sum(void *object, pw_link link, double bytes) {
 }
 
 pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double bytes, pw_error *error) {
-    return walk_message(sum->collectives, from, to, bytes, add_to_sum, sum, error);
+    PW_TRY(walk_message(sum->collectives, from, to, bytes, add_to_sum, sum, error));
+    return sum->failed ? no_memory(error) : PW_OK;
 }
 
 pw_status pw_message_loads(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link_load_fn *add,

@@ -220,3 +220,36 @@ void clos_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
     }
     visit(object, network->port_links + 2 * port_b + 1, 1);
 }
+
+void clos_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
+                       void (*visit)(void *object, pw_link link, double fraction), void *object) {
+    const clos_shape *shape = &network->shape;
+    uint32_t leaf_a = leaf_of(network, port_a), leaf_b = leaf_of(network, port_b);
+    visit(object, network->port_links + 2 * port_a, 1);
+    if (leaf_a != leaf_b) {
+        uint32_t pod_a = leaf_a / shape->pod_leaves, pod_b = leaf_b / shape->pod_leaves;
+        double share = 1.0 / shape->pod_spines;
+        visit(object, leaf_link(network, leaf_a, 0), share);
+        if (pod_a != pod_b && shape->spine_cores > 0) {
+            visit(object, spine_link(network, pod_a, 0, 0), share / shape->spine_cores);
+            visit(object, spine_link(network, pod_b, 0, 0) + 1, share / shape->spine_cores);
+        }
+        visit(object, leaf_link(network, leaf_b, 0) + 1, share);
+    }
+    visit(object, network->port_links + 2 * port_b + 1, 1);
+}
+
+pw_twins clos_twins(const pw_network *network, pw_link link) {
+    const clos_shape *shape = &network->shape;
+    uint32_t per_leaf = shape->pod_spines, leaf_cables = shape->leaves * per_leaf;
+    uint32_t per_pod = shape->pod_spines * shape->spine_cores, pod_cables = shape->pods * per_pod;
+    if (network->leaf_links != PW_NONE && link >= network->leaf_links && link - network->leaf_links < 2 * leaf_cables) {
+        uint32_t offset = link - network->leaf_links;
+        return (pw_twins){leaf_link(network, offset / 2 / per_leaf, 0) + offset % 2, per_leaf};
+    }
+    if (network->spine_links != PW_NONE && link >= network->spine_links && link - network->spine_links < 2 * pod_cables) {
+        uint32_t offset = link - network->spine_links;
+        return (pw_twins){spine_link(network, offset / 2 / per_pod, 0, 0) + offset % 2, per_pod};
+    }
+    return (pw_twins){link, 1};
+}

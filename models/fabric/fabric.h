@@ -110,6 +110,17 @@ pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t 
  * every link used, with the share of the flow that it carries. Fails as pw_network_route does. */
 pw_status pw_network_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
                             void (*visit)(void *object, pw_link link, double fraction), void *object);
+/* Links that every spread loads alike are twins: all uplinks of a leaf, all links between the spines of a pod and the cores,
+ * each direction by itself. They have one bandwidth, so the first of them can stand for all. */
+typedef struct pw_twins {
+    pw_link first;
+    uint32_t count; /* 1: the link has no twin, and is the first */
+} pw_twins;
+pw_twins pw_network_twins(const pw_network *network, pw_link link);
+/* pw_network_spread with one visit per set of twins: its first link, and the share of the flow on each of them. A large
+ * fabric has thousands of links between two ports, but at most six sets. */
+pw_status pw_network_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
+                                  void (*visit)(void *object, pw_link link, double fraction), void *object);
 /* Facts for `describe`: counts of switches per tier, bisection bandwidth (bytes/s, one direction), largest hop count. */
 typedef struct pw_network_facts {
     uint32_t leaves, spines, cores, tiers;

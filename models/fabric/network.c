@@ -113,6 +113,17 @@ pw_status pw_network_spread(const pw_network *network, uint32_t port_a, uint32_t
     return PW_OK;
 }
 
+pw_status pw_network_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
+                                  void (*visit)(void *object, pw_link link, double fraction), void *object) {
+    if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
+    if (port_a != port_b) clos_spread_twins(network, port_a, port_b, visit, object);
+    return PW_OK;
+}
+
+pw_twins pw_network_twins(const pw_network *network, pw_link link) {
+    return clos_twins(network, link);
+}
+
 pw_network_facts pw_network_get_facts(const pw_network *network) {
     const clos_shape *shape = &network->shape;
     uint32_t ports = network->nodes * network->rails, spines = shape->pods * shape->pod_spines;

@@ -36,5 +36,8 @@ pw_status clos_build_rails(pw_network *network, pw_error *error);
 void clos_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
 void clos_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
                  void (*visit)(void *object, pw_link link, double fraction), void *object);
+void clos_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
+                       void (*visit)(void *object, pw_link link, double fraction), void *object);
+pw_twins clos_twins(const pw_network *network, pw_link link);
 
 #endif

@@ -187,6 +187,7 @@ static double class_bytes(const pw_executor *x, uint32_t index) {
 
 double pw_executor_link_bytes(const pw_executor *x, pw_link link) {
     if (link >= pw_fabric_links(pw_cluster_fabric(x->config.cluster))) return 0;
+    link = fold_twins(x->config.cluster, link).first;
     if (!x->fold->folded) return class_bytes(x, link);
     return x->fold->class_of_link[link] == PW_NONE ? 0 : class_bytes(x, x->fold->class_of_link[link]);
 }
@@ -209,7 +210,7 @@ pw_executor_totals pw_executor_get_totals(const pw_executor *x) {
     for (uint32_t l = 0; l < x->link_capacity_count; l++) {
         if (x->link_capacity[l].generation == 0) continue;
         totals.link_classes++;
-        totals.link_bytes[pw_fabric_link(fabric, l)->kind] += class_bytes(x, l);
+        totals.link_bytes[pw_fabric_link(fabric, l)->kind] += class_bytes(x, l) * fold_twins(x->config.cluster, l).count;
     }
     return totals;
 }

@@ -219,7 +219,7 @@ static pw_status classify_links(folding *g, pw_error *error) {
             .detail = one->detail,
             .algorithm = one->algorithm};
     }
-    return link_table_classify(&g->links, pw_cluster_fabric(g->cluster), g->arena, f, error);
+    return link_table_classify(&g->links, g->cluster, g->arena, f, error);
 }
 
 /* Adds what carriers meet on links to their groups and ranks. */

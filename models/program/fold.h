@@ -49,7 +49,7 @@ typedef struct fold {
     uint32_t flow_count;
     link_class *links;
     uint32_t link_count;
-    uint32_t *class_of_link; /* [links of the fabric]; PW_NONE: no flow uses it */
+    uint32_t *class_of_link; /* [links of the fabric], by the first of twins; PW_NONE: no flow uses it */
 } fold;
 
 /* usage: one per program of a checked job. Everything lives in the arena. */
@@ -59,5 +59,11 @@ pw_status fold_create(pw_arena *arena, const pw_allocator *allocator, const pw_c
 
 /* NULL when there is none. */
 flow_class *fold_find_flow(fold *f, flow_kind kind, uint32_t owner, uint32_t detail, int algorithm);
+
+/* Links are known by the first of their twins. */
+static inline pw_twins fold_twins(const pw_cluster *cluster, pw_link link) {
+    const pw_network *network = pw_cluster_network(cluster);
+    return network ? pw_network_twins(network, link) : (pw_twins){link, 1};
+}
 
 #endif

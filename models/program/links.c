@@ -252,7 +252,8 @@ static bool fill_uses(const link_table *table, pw_arena *arena, fold *f, const c
     return true;
 }
 
-pw_status link_table_classify(link_table *table, const pw_fabric *fabric, pw_arena *arena, fold *f, pw_error *error) {
+pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_arena *arena, fold *f, pw_error *error) {
+    const pw_fabric *fabric = pw_cluster_fabric(cluster);
     PW_TRY(refine(table, fabric, f->flow_count, error));
     const pw_allocator *a = table->allocator;
     size_t nodes = table->node_count + 1;
@@ -278,7 +279,7 @@ pw_status link_table_classify(link_table *table, const pw_fabric *fabric, pw_are
                 class_of_node[node] = f->link_count++;
             }
             f->class_of_link[l] = class_of_node[node];
-            f->links[class_of_node[node]].links++;
+            f->links[class_of_node[node]].links += fold_twins(cluster, l).count;
         }
         mark_dominated(table, f, keys, kept);
         good = fill_uses(table, arena, f, keys);

@@ -76,7 +76,7 @@ void link_table_end(link_table *table);
 
 /* Refines links by the loads of all carriers; carriers[].flow is set (0 .. flow_count - 1). Fills f's link classes, with
  * dominated ones marked, and the uses of f->flows (flow_count of them, made by the caller). */
-pw_status link_table_classify(link_table *table, const pw_fabric *fabric, pw_arena *arena, fold *f, pw_error *error);
+pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_arena *arena, fold *f, pw_error *error);
 /* What the carrier meets: its loads by link class, dominated ones left out. */
 digest link_table_signature(const link_table *table, const fold *f, const carrier *one);
 

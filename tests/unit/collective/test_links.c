@@ -3,6 +3,7 @@
 
 typedef struct link_loads {
     const pw_fabric *fabric;
+    const pw_network *network; /* to count twins; NULL: no network */
     double cut, total; /* seconds per byte of S on the busiest link; bytes on NVLinks into switches or GPUs */
     double *bytes;
 } link_loads;
@@ -12,13 +13,13 @@ static void take_load(void *object, pw_link link, double bytes) {
     const pw_link_info *info = pw_fabric_link(loads->fabric, link);
     double need = bytes / info->bandwidth_Bps;
     if (need > loads->cut) loads->cut = need;
-    loads->total += bytes;
+    loads->total += bytes * (loads->network ? pw_network_twins(loads->network, link).count : 1);
     if (loads->bytes) loads->bytes[link] += bytes;
 }
 
 static link_loads loads_of(const test_bench *bench, pw_collective_kind kind, int algorithm, const uint32_t *gpus,
                            const pw_group_shape *shape) {
-    link_loads loads = {.fabric = pw_cluster_fabric(bench->cluster)};
+    link_loads loads = {.fabric = pw_cluster_fabric(bench->cluster), .network = pw_cluster_network(bench->cluster)};
     pw_error error = {0};
     if (pw_collective_loads(bench->collectives, kind, algorithm, gpus, shape, take_load, &loads, &error) != PW_OK)
         PW_FAILED("loads: %s", error.what);
@@ -191,7 +192,7 @@ PW_TEST(a_mesh_gives_a_group_the_links_among_its_members) {
 PW_TEST(a_message_loads_its_route_once) {
     test_bench bench = test_open("DGX H100", 2, RAIL_OPTIMIZED, true);
     for (uint32_t to = 1; to < 16; to += 3) {
-        link_loads loads = {.fabric = pw_cluster_fabric(bench.cluster)};
+        link_loads loads = {.fabric = pw_cluster_fabric(bench.cluster), .network = pw_cluster_network(bench.cluster)};
         PW_EXPECT(pw_message_loads(bench.collectives, 0, to, take_load, &loads, NULL) == PW_OK);
         pw_path path = {0};
         PW_EXPECT(pw_cluster_route(bench.cluster, 0, to, 0, &path) == PW_OK);

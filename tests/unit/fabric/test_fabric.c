@@ -164,6 +164,34 @@ PW_TEST(a_spread_flow_is_conserved_at_every_vertex) {
     }
 }
 
+static void add_twin_flow(void *object, pw_link link, double fraction) {
+    ((double *)object)[link] += fraction;
+}
+
+PW_TEST(twins_carry_the_same_share_and_the_first_stands_for_all) {
+    state = 4;
+    for (int round = 0; round < 150; round++) {
+        setup s;
+        if (!make_random(&s, (int)draw(3))) break;
+        uint32_t ports = s.nodes * s.rails, a = draw(ports), b = draw(ports), links = pw_fabric_links(s.fabric);
+        flow f = {&s, calloc(pw_fabric_vertices(s.fabric), sizeof(double)), calloc(links + 1, sizeof(double)), 0};
+        double *first = calloc(links + 1, sizeof *first);
+        uint32_t *seen = calloc(links + 1, sizeof *seen);
+        PW_EXPECT(pw_network_spread(s.network, a, b, add_flow, &f) == PW_OK);
+        PW_EXPECT(pw_network_spread_twins(s.network, a, b, add_twin_flow, first) == PW_OK);
+        for (pw_link link = 0; link < links; link++) {
+            pw_twins twins = pw_network_twins(s.network, link);
+            PW_EXPECT_NEAR(first[twins.first], f.load[link], 1e-12);
+            PW_EXPECT(pw_fabric_link(s.fabric, link)->bandwidth_Bps == pw_fabric_link(s.fabric, twins.first)->bandwidth_Bps);
+            seen[twins.first]++;
+        }
+        for (pw_link link = 0; link < links; link++)
+            if (seen[link]) PW_EXPECT_INT(seen[link], pw_network_twins(s.network, link).count);
+        free(f.balance), free(f.load), free(first), free(seen);
+        drop(&s);
+    }
+}
+
 PW_TEST(static_routes_approach_the_even_spread_over_many_flows) {
     setup s;
     pw_network_desc desc = describe(FAT_TREE, 1, 16);
