@@ -195,6 +195,7 @@ double pw_executor_link_bytes(const pw_executor *x, pw_link link) {
 pw_executor_totals pw_executor_get_totals(const pw_executor *x) {
     pw_executor_totals totals = x->totals;
     totals.classes = x->fold->class_count;
+    totals.exact = x->fold->exact;
     if (x->fold->folded) {
         totals.link_classes = x->fold->link_count;
         for (uint32_t f = 0; f < x->fold->flow_count; f++) {

@@ -2,8 +2,9 @@
  *
  * Folding is partition refinement: ranks that issue the same program, sit alike and meet alike partners form a class that
  * is simulated once, with a multiplicity; groups and links fold with them (a link class is a set of links with equal
- * bandwidth and equal load from every class). The folded answer equals the unfolded one. A message-mode run, a source, or
- * fold = false simulates every rank.
+ * bandwidth and equal load from every class). The folded answer equals the unfolded one, unless telling links apart would
+ * leave nothing to fold (totals.exact is then false, and a class runs at the pace of its most loaded links). A
+ * message-mode run, a source, or fold = false simulates every rank.
  *
  * A drained event queue with waiting operations is PW_DEADLOCK; the message says who waits for whom.
  */
@@ -18,10 +19,10 @@
 typedef struct pw_executor_config {
     pw_sim *sim;
     pw_fluid *fluid;
-    pw_recorder *recorder; /* NULL: nothing is reported */
+    pw_recorder *recorder; /* NULL: nothing is reported; attach sinks before pw_executor_create */
     const pw_cluster *cluster;
     const pw_collectives *collectives;
-    const pw_gpu *gpu;
+    const pw_gpu *gpu;     /* NULL: for jobs without segments */
     double clock_ratio;    /* of every GPU; 1: reference clock */
     bool fold;
     bool messages;         /* collectives message by message instead of fluid */
@@ -57,9 +58,10 @@ typedef struct pw_executor_totals {
     double collective_bytes;  /* sum over collectives of S x members */
     uint64_t operations;      /* simulated operations (folded) */
     uint32_t classes, link_classes;
+    bool exact;               /* links were told apart too, so folding changes nothing; always true unfolded */
 } pw_executor_totals;
 pw_executor_totals pw_executor_get_totals(const pw_executor *executor);
-/* Bytes over one link of the cluster's fabric until now. */
+/* Bytes over one link of the cluster's fabric until now (folded: in transfers that have ended). */
 double pw_executor_link_bytes(const pw_executor *executor, pw_link link);
 
 #endif

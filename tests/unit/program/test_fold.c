@@ -19,6 +19,7 @@ static void compare(world *w, uint32_t most_classes) {
     double most = 0;
     for (uint32_t l = 0; l < links; l++) most = fmax(most, fabs(folded.link_bytes[l] - plain.link_bytes[l]));
     PW_EXPECT(most < 1);
+    PW_EXPECT(folded.totals.exact && plain.totals.exact);
     PW_EXPECT(folded.totals.classes <= most_classes);
     if (folded.totals.classes > most_classes) printf("# %u classes\n", folded.totals.classes);
     PW_EXPECT(folded.hash == again.hash && folded.spans == again.spans && folded.spans > 0);
