@@ -177,15 +177,25 @@ typedef struct naming {
     uint32_t home;
     pw_time sum;
     pw_time *by_segment; /* of home, named at the end */
+    uint32_t *segment_of_label, label_count;
 } naming;
 
-static uint32_t segment_of(const pw_blame *blame, const char *label) {
+/* Segments by the label of their spans. */
+static bool index_labels(pw_blame *blame, naming *to) {
     char text[256];
+    pw_name *labels = pw_arena_alloc(blame->arena, (blame->job->segment_count + 1) * sizeof *labels);
+    if (!labels) return false;
     for (uint32_t s = 0; s < blame->job->segment_count; s++) {
         pw_segment_label(blame->job, s, blame->repeated[s], text, sizeof text);
-        if (strcmp(text, label) == 0) return s;
+        labels[s] = pw_record_name(blame->recorder, text);
+        if (labels[s] == 0) return false;
+        if (labels[s] >= to->label_count) to->label_count = labels[s] + 1;
     }
-    return PW_NONE;
+    to->segment_of_label = pw_arena_alloc(blame->arena, (to->label_count + 1) * sizeof *to->segment_of_label);
+    if (!to->segment_of_label) return false;
+    for (uint32_t i = 0; i < to->label_count; i++) to->segment_of_label[i] = PW_NONE;
+    for (uint32_t s = 0; s < blame->job->segment_count; s++) to->segment_of_label[labels[s]] = s;
+    return true;
 }
 
 static void name_piece(pw_blame *blame, void *object, const kept_span *span, pw_time ticks) {
@@ -208,7 +218,7 @@ static void name_piece(pw_blame *blame, void *object, const kept_span *span, pw_
             return;
         case PW_BLAME_COMPUTE: {
             if (!home) break;
-            uint32_t segment = segment_of(blame, pw_record_name_text(blame->recorder, span->label));
+            uint32_t segment = span->label < to->label_count ? to->segment_of_label[span->label] : PW_NONE;
             if (segment == PW_NONE)
                 add_part(blame, name, (double)ticks);
             else
@@ -240,7 +250,7 @@ pw_status pw_blame_result(pw_blame *blame, const pw_blame_part **parts, uint32_t
     *home_program = "";
     pw_time *by_root = pw_arena_alloc(blame->arena, (blame->root_capacity + 1) * sizeof *by_root);
     naming to = {.by_segment = pw_arena_alloc(blame->arena, (blame->job->segment_count + 1) * sizeof *to.by_segment)};
-    if (blame->failed || !by_root || !to.by_segment)
+    if (blame->failed || !by_root || !to.by_segment || !index_labels(blame, &to))
         return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
     if (blame->span_count == 0) return PW_OK;
     pw_time begin = blame->spans[0].start, end = blame->spans[0].end;
