@@ -68,17 +68,45 @@ int pw_command_with_catalogue(pw_host *host, const pw_arguments *arguments, pw_c
     return status == PW_OK ? PW_EXIT_OK : pw_host_fail(host, &error);
 }
 
+/* A message that quotes the value of a text field speaks of that field. */
+static void refine_by_value(const pw_scenario *scenario, const pw_kind *kind, const char *path, const void *desc,
+                            pw_error *error) {
+    for (const pw_field *field = kind->fields; field->name; field++) {
+        const char *value;
+        char quoted[160], below[128];
+        if (field->type != PW_FIELD_TEXT) continue;
+        memcpy(&value, (const char *)desc + field->offset, sizeof value);
+        if (!value || !*value) continue;
+        snprintf(quoted, sizeof quoted, "'%.150s'", value);
+        snprintf(below, sizeof below, "%s.%s", path, field->name);
+        const pw_origin *origin = strstr(error->what, quoted) ? pw_scenario_origin(scenario, below) : NULL;
+        if (!origin || origin->kind == PW_ORIGIN_PRESET) continue;
+        snprintf(error->file, sizeof error->file, "%s", origin->file);
+        error->line = origin->line;
+        return;
+    }
+}
+
 void pw_command_place(const pw_scenario *scenario, pw_error *error) {
-    static const struct {
+    const pw_train_desc *job = scenario->desc.job;
+    const pw_cluster_desc *cluster = scenario->desc.cluster;
+    const struct {
         const pw_kind *kind;
         const char *path;
-    } records[] = {{&pw_train_kind, "job"},           {&pw_model_kind, "job.model"}, {&pw_cluster_kind, "cluster"},
-                   {&pw_node_kind, "cluster.node"}, {&pw_network_kind, "cluster.network"}};
+        const void *desc;
+    } records[] = {{&pw_train_kind, "job", job},
+                   {&pw_model_kind, "job.model", job ? job->model : NULL},
+                   {&pw_cluster_kind, "cluster", cluster},
+                   {&pw_node_kind, "cluster.node", &cluster->node},
+                   {&pw_network_kind, "cluster.network", &cluster->network}};
     char file[sizeof error->file];
     snprintf(file, sizeof file, "%s", error->file);
     int line = error->line;
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        if (!records[i].desc) continue;
         pw_scenario_refine(scenario, records[i].kind, records[i].path, error);
+        if (strcmp(file, error->file) == 0 && line == error->line)
+            refine_by_value(scenario, records[i].kind, records[i].path, records[i].desc, error);
         if (strcmp(file, error->file) != 0 || line != error->line) return;
     }
     if (!error->file[0]) snprintf(error->file, sizeof error->file, "%s", scenario->file);

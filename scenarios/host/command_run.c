@@ -9,6 +9,7 @@ static const pw_option options[] = {
     {0, "json", NULL, false, "as JSON, schema podwright.run/1"},
     {0, "csv", NULL, false, "as CSV: name,value,unit"},
     {'o', "output", "FILE", false, "write to FILE, whole or not at all"},
+    {0, "notes", NULL, false, "notes (provenance, fallbacks) in full instead of one line each"},
     {0, "ignore-memory", NULL, false, "run a plan that does not fit in memory"},
     {0, "unfolded", NULL, false, "simulate every rank, though equal ranks do the same (slow; the answer is the same)"},
     PW_HELP_OPTION,
@@ -48,7 +49,8 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
                             .server = cluster->node.server ? cluster->node.server : gpu,
                             .nodes = cluster->nodes,
                             .result = &result,
-                            .accuracy = pw_accuracy_find(catalogue, "training", groups)};
+                            .accuracy = pw_accuracy_find(catalogue, "training", groups),
+                            .long_notes = pw_arguments_has(arguments, "notes")};
     pw_file *file;
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
     if (pw_arguments_has(arguments, "json")) pw_report_run_json(&report, file);

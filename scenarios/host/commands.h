@@ -10,7 +10,7 @@ extern const pw_command pw_command_run, pw_command_describe, pw_command_catalogu
 
 /* Options that every command which loads a scenario shares, for its table. */
 #define PW_SCENARIO_OPTIONS                                                                                              \
-    {0, "set", "PATH=VALUE", true, "change a field: job.tensor_parallel=4, cluster.network.port=\"200 Gbps\""},           \
+    {0, "set", "PATH=VALUE", true, "change a field: job.tensor_parallel=4, cluster.network.port_rate=\"200 Gbps\""},           \
         {0, "seed", "N", false, "seed of all random numbers (default 1)"},                                               \
         {0, "script-memory", "SIZE", false, "memory that the script may use (default 512 MB)"},                          \
         {0, "script-instructions", "N", false, "instructions that the script may run (default 500000000)"},              \

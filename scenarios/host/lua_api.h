@@ -30,6 +30,8 @@ void lua_api_push_units(lua_State *L);
 /* record.c: metatable; pushes the table of constructors. */
 void lua_api_open_records(lua_State *L);
 void lua_api_push_constructors(lua_State *L);
+/* record.c: replaces the table on top by an empty one that reads it through index (upvalue 1: the table). */
+void lua_api_push_frozen(lua_State *L, lua_CFunction index, lua_CFunction new_index);
 
 /* A number with a unit. */
 typedef struct lua_api_quantity {

@@ -160,7 +160,7 @@ void pw_manual_api(pw_file *file) {
         "* `o.model \"NAME\"` is a preset of the catalogue (`podwright catalogue models`); `o.model \"NAME\" { layers = 40 }`\n"
         "  changes some of its fields; `o.model { name = ..., layers = ..., ... }` is a model of your own.\n"
         "* On the command line `--set PATH=VALUE` changes any field: `--set job.tensor_parallel=4`,\n"
-        "  `--set cluster.network.port=\"200 Gbps\"`, `--set job.model=gpt3-175b`.\n"
+        "  `--set cluster.network.port_rate=\"200 Gbps\"`, `--set job.model=gpt3-175b`.\n"
         "* A file may return a cluster alone; `podwright describe` shows it.\n\n"
         "## What a script can use\n\n"
         "The libraries `table`, `string`, `math`, `utf8` and the base functions, without files, clock, `load` and `coroutine`.\n"
@@ -202,10 +202,9 @@ static const char *stub_type(const pw_field *field, char *text, size_t size) {
 
 void pw_manual_stubs(pw_file *file) {
     char type[600];
-    pw_file_print(file, "---@meta podwright\n-- Definitions for lua-language-server, of podwright %s.\n\n"
+    pw_file_text(file, "---@meta podwright\n-- Definitions for lua-language-server; `podwright help --lua-stubs` prints this file.\n\n"
                         "---@class podwright.quantity\n---@operator add(podwright.quantity): podwright.quantity\n"
-                        "---@operator mul(number): podwright.quantity\n---@operator div(number): podwright.quantity\n\n",
-                  PODWRIGHT_VERSION);
+                        "---@operator mul(number): podwright.quantity\n---@operator div(number): podwright.quantity\n\n");
     for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++) {
         pw_file_print(file, "---@class podwright.%s %s\n", (*kind)->name, (*kind)->text);
         for (const pw_field *field = (*kind)->fields; field->name; field++) {

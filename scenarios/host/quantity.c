@@ -2,6 +2,7 @@
  * straight; what makes no sense (bytes + seconds) is an error. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "scenarios/host/lua_api.h"
 #include "sim/text.h"
@@ -127,13 +128,31 @@ void lua_api_open_quantities(lua_State *L) {
     lua_pop(L, 1);
 }
 
-static int unknown_unit(lua_State *L) {
-    const char *names[128], *name = luaL_tolstring(L, 2, NULL);
-    size_t count = 0;
-    for (const pw_unit_name *unit = pw_unit_names(); unit->name && count < 127; unit++) names[count++] = unit->name;
-    names[count] = NULL;
+/* How many characters of name stand in unit too, their case included: tells Gbps from GBps. */
+static int alike(const char *name, const char *unit) {
+    int count = 0;
+    for (; *name; name++) count += strchr(unit, *name) != NULL;
+    return count;
+}
+
+static const char *nearest_unit(const char *name) {
+    const char *best = NULL;
+    unsigned least = 0;
+    for (const pw_unit_name *unit = pw_unit_names(); unit->name; unit++) {
+        unsigned distance = pw_text_distance(name, unit->name);
+        if (!pw_text_is_near(name, unit->name, distance)) continue;
+        if (best && (distance > least || (distance == least && alike(name, unit->name) <= alike(name, best)))) continue;
+        best = unit->name;
+        least = distance;
+    }
+    return best;
+}
+
+static int find_unit(lua_State *L) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
+    const char *name = luaL_tolstring(L, 2, NULL), *near = nearest_unit(name);
     char hint[96];
-    const char *near = pw_nearest(names, name);
     if (near) snprintf(hint, sizeof hint, "did you mean 'u.%s'?", near);
     lua_api_raise(L, PW_BAD_INPUT, NULL, 0, near ? hint : "`podwright explain units` lists the units",
                   "there is no unit '%s'", name);
@@ -144,15 +163,10 @@ static int no_new_unit(lua_State *L) {
 }
 
 void lua_api_push_units(lua_State *L) {
-    static const luaL_Reg functions[] = {{"__index", unknown_unit}, {"__newindex", no_new_unit}, {NULL, NULL}};
     lua_newtable(L);
     for (const pw_unit_name *unit = pw_unit_names(); unit->name; unit++) {
         push(L, unit->factor, unit->unit);
         lua_setfield(L, -2, unit->name);
     }
-    lua_newtable(L);
-    luaL_setfuncs(L, functions, 0);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_setmetatable(L, -2);
+    lua_api_push_frozen(L, find_unit, no_new_unit);
 }

@@ -133,7 +133,9 @@ void lua_api_open_records(lua_State *L) {
     lua_pop(L, 1);
 }
 
-static int unknown_constructor(lua_State *L) {
+static int find_constructor(lua_State *L) {
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
     const char *names[32], *name = luaL_tolstring(L, 2, NULL);
     size_t count = 0;
     for (const pw_kind *const *kind = pw_api_kinds; *kind && count < 31; kind++) names[count++] = (*kind)->name;
@@ -153,17 +155,26 @@ static int no_new_constructor(lua_State *L) {
     lua_api_raise(L, PW_BAD_INPUT, NULL, 0, NULL, "the table of constructors cannot be changed");
 }
 
+void lua_api_push_frozen(lua_State *L, lua_CFunction index, lua_CFunction new_index) {
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_pushvalue(L, -3);
+    lua_pushcclosure(L, index, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, new_index);
+    lua_setfield(L, -2, "__newindex");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_setmetatable(L, -2);
+    lua_remove(L, -2);
+}
+
 void lua_api_push_constructors(lua_State *L) {
-    static const luaL_Reg functions[] = {{"__index", unknown_constructor}, {"__newindex", no_new_constructor}, {NULL, NULL}};
     lua_newtable(L);
     for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++) {
         lua_pushlightuserdata(L, (void *)(uintptr_t)*kind);
         lua_pushcclosure(L, construct, 1);
         lua_setfield(L, -2, (*kind)->name);
     }
-    lua_newtable(L);
-    luaL_setfuncs(L, functions, 0);
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_setmetatable(L, -2);
+    lua_api_push_frozen(L, find_constructor, no_new_constructor);
 }

@@ -203,6 +203,20 @@ static pw_status set_field(builder *b, const lua_api_record *owner, const pw_fie
     }
 }
 
+static void hint_at_models(const pw_catalogue *catalogue, const char *name, pw_error *error) {
+    const pw_table *models = pw_catalogue_table(catalogue, "models");
+    const char *names[512], *near = NULL;
+    size_t count = 0;
+    for (size_t row = 0; models && row < pw_table_rows(models) && count < 511; row++)
+        names[count++] = pw_table_text_at(models, row, 0);
+    names[count] = NULL;
+    near = pw_nearest(names, name);
+    if (near) snprintf(error->hint, sizeof error->hint, "did you mean '%s'?", near);
+    else
+        snprintf(error->hint, sizeof error->hint,
+                 "`podwright catalogue models` lists them; a model of your own: o.model { name = ..., layers = ... }");
+}
+
 /* A model with a name stands on the catalogue's preset of that name. */
 static pw_status fill_from_preset(builder *b, const lua_api_record *record, const char *name, void *desc,
                                   const char *path) {
@@ -212,9 +226,7 @@ static pw_status fill_from_preset(builder *b, const lua_api_record *record, cons
         snprintf(b->error.file, sizeof b->error.file, "%s", record->file);
         b->error.line = record->line;
     }
-    if (status == PW_NOT_FOUND && !b->error.hint[0])
-        snprintf(b->error.hint, sizeof b->error.hint,
-                 "`podwright catalogue models` lists them; a model of your own: o.model { name = ..., layers = ... }");
+    if (status == PW_NOT_FOUND) hint_at_models(b->options->catalogue, name, &b->error);
     return status;
 }
 
@@ -299,6 +311,7 @@ static pw_status override(builder *b, const char *text) {
         if (!model) return no_memory(&b->error);
         status = pw_description_defaults(&pw_model_kind, model, b->arena, &b->error);
         if (status == PW_OK) status = pw_model_preset(b->options->catalogue, sign + 1, model, b->arena, &b->error);
+        if (status == PW_NOT_FOUND) hint_at_models(b->options->catalogue, sign + 1, &b->error);
         if (status == PW_OK) b->desc->job->model = model;
         if (status == PW_OK) status = add_origin(b, "job.model", PW_ORIGIN_PRESET, place, 0, sign + 1);
     } else {

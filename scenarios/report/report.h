@@ -29,6 +29,7 @@ typedef struct pw_run_report {
     int64_t nodes;
     const pw_train_result *result;
     pw_accuracy accuracy;
+    bool long_notes; /* text: notes in full instead of one line each */
 } pw_run_report;
 void pw_report_run_text(const pw_run_report *report, pw_file *file);
 void pw_report_run_json(const pw_run_report *report, pw_file *file); /* schema podwright.run/1 */

@@ -1,6 +1,6 @@
 /* The report of a training run. */
 #include <inttypes.h>
-#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,18 +22,17 @@ static const pw_stage_result *fullest(const pw_train_result *result) {
     return found;
 }
 
-static const char *si(double value, char *text, size_t size) {
+/* "1.83 million", three digits. */
+static const char *large(double value, char *text, size_t size) {
     static const struct {
         double factor;
-        const char *prefix;
-    } steps[] = {{1e18, " E"}, {1e15, " P"}, {1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if (value >= steps[i].factor * 0.9995) {
-            double shown = value / steps[i].factor;
-            snprintf(text, size, "%.*f%s", shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, shown, steps[i].prefix);
-            return text;
-        }
-    snprintf(text, size, "%.*f ", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
+        const char *word;
+    } steps[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
+    if (value < 1e6) return pw_layout_count((int64_t)value, text, size);
+    size_t i = 0;
+    while (i < 2 && value < steps[i].factor * 0.9995) i++;
+    double shown = value / steps[i].factor;
+    snprintf(text, size, "%.*f%s", shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, shown, steps[i].word);
     return text;
 }
 
@@ -41,7 +40,8 @@ static const char *si(double value, char *text, size_t size) {
 static const char *seconds(double value, char *text, size_t size) {
     const char *unit = value >= 1 ? "s" : value >= 1e-3 ? "ms" : "us";
     double shown = value >= 1 ? value : value >= 1e-3 ? value * 1e3 : value * 1e6;
-    snprintf(text, size, "%.*f %s", shown < 10 ? 3 : shown < 100 ? 2 : 1, shown, unit);
+    if (value == 0) snprintf(text, size, "0 s");
+    else snprintf(text, size, "%.*f %s", shown < 10 ? 3 : shown < 100 ? 2 : 1, shown, unit);
     return text;
 }
 
@@ -55,17 +55,19 @@ static void put_head(const pw_run_report *r, pw_file *file) {
     const pw_train_desc *job = r->job;
     char a[64], b[64], c[64], d[64], line[600];
     pw_file_print(file, "%s\n\n  cluster  ", r->title);
-    snprintf(line, sizeof line, "%s nodes of %s, %s GPUs %s, %s", pw_layout_count(r->nodes, a, sizeof a), r->server,
-             pw_layout_count(result->gpus, b, sizeof b), r->device->name,
-             choice_text(&pw_network_kind, "topology", &r->cluster->network, c, sizeof c));
-    if (r->cluster->network.oversubscription > 1)
+    snprintf(line, sizeof line, "%s node%s of %s, %s GPUs %s", pw_layout_count(r->nodes, a, sizeof a),
+             r->nodes == 1 ? "" : "s", r->server, pw_layout_count(result->gpus, b, sizeof b), r->device->name);
+    if (r->nodes > 1)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ", %s",
+                 choice_text(&pw_network_kind, "topology", &r->cluster->network, c, sizeof c));
+    if (r->nodes > 1 && r->cluster->network.oversubscription > 1)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %g:1 oversubscribed", r->cluster->network.oversubscription);
     pw_layout_wrap(file, 11, WIDTH, line);
     double tokens = (double)job->sequence * (double)job->global_batch;
-    snprintf(line, sizeof line, "%s, %sparameters; sequence %s, batch %s sequences (%stokens), %s",
-             job->model->name ? job->model->name : "model", si(result->parameters, a, sizeof a),
+    snprintf(line, sizeof line, "%s, %s parameters; sequence %s, batch %s sequences (%s tokens), %s",
+             job->model->name ? job->model->name : "model", large(result->parameters, a, sizeof a),
              pw_layout_count(job->sequence, b, sizeof b), pw_layout_count(job->global_batch, c, sizeof c),
-             si(tokens, d, sizeof d), pw_precision_names[job->precision]);
+             large(tokens, d, sizeof d), pw_precision_names[job->precision]);
     pw_file_text(file, "  job      ");
     pw_layout_wrap(file, 11, WIDTH, line);
     snprintf(line, sizeof line, "tensor %" PRId64 " x pipeline %" PRId64, job->tensor_parallel, job->pipeline_parallel);
@@ -85,10 +87,10 @@ static void put_head(const pw_run_report *r, pw_file *file) {
 static void put_answer(const pw_run_report *r, pw_file *file) {
     const pw_train_result *result = r->result;
     char a[64], b[64], c[64], d[64], e[64], f[64], line[700];
-    pw_file_print(file, "\n  step     %s, %stokens/s, %.4g tokens/s per GPU\n", seconds(result->step_s, a, sizeof a),
-                  si(result->tokens_per_s, b, sizeof b), result->tokens_per_s_per_gpu);
-    snprintf(line, sizeof line, "%.1f %%, %sFLOP/s per GPU (%s; %.1f %% with full attention)", 100 * result->mfu,
-             si(result->flops_per_gpu, a, sizeof a), result->mfu_convention, 100 * result->mfu_full);
+    pw_file_print(file, "\n  step     %s, %s tokens/s, %.4g tokens/s per GPU\n", seconds(result->step_s, a, sizeof a),
+                  large(result->tokens_per_s, b, sizeof b), result->tokens_per_s_per_gpu);
+    snprintf(line, sizeof line, "%.1f %%, %s per GPU (%s; %.1f %% with full attention)", 100 * result->mfu,
+             pw_unit_format(result->flops_per_gpu, PW_UNIT_FLOPS, a, sizeof a), result->mfu_convention, 100 * result->mfu_full);
     pw_file_text(file, "  MFU      ");
     pw_layout_wrap(file, 11, WIDTH, line);
     const pw_stage_result *stage = fullest(result);
@@ -109,11 +111,16 @@ static void put_blame(const pw_run_report *r, pw_file *file) {
     const pw_train_result *result = r->result;
     char time[64];
     pw_file_text(file, "\n  where the time goes, along the critical path\n");
+    int width = 12;
+    for (uint32_t i = 0; i < result->part_count; i++)
+        if ((int)strlen(result->parts[i].name) > width) width = (int)strlen(result->parts[i].name);
     for (uint32_t i = 0; i < result->part_count; i++) {
         const pw_blame_part *part = &result->parts[i];
-        pw_file_print(file, "    %-24s %10s  %5.1f %%  ", part->name, seconds(part->seconds, time, sizeof time),
+        pw_file_print(file, "    %-*s %10s  %5.1f %%", width, part->name, seconds(part->seconds, time, sizeof time),
                       100 * part->share);
-        pw_layout_repeat(file, '#', (int)(part->share * BAR + 0.5));
+        int bar = (int)(part->share * BAR + 0.5);
+        if (bar > 0) pw_file_text(file, "  ");
+        pw_layout_repeat(file, '#', bar);
         pw_file_text(file, "\n");
     }
 }
@@ -154,17 +161,33 @@ static void accuracy_text(const pw_accuracy *accuracy, char *text, size_t size) 
              *accuracy->source ? " (" : "", accuracy->source, *accuracy->source ? ")" : "");
 }
 
+/* One line each, unless all of their words are asked for. */
+static void put_notes(const pw_run_report *r, pw_file *file) {
+    bool is_cut = false;
+    if (r->result->note_count) pw_file_text(file, "\n  notes\n");
+    for (uint32_t i = 0; i < r->result->note_count; i++) {
+        const char *note = r->result->notes[i];
+        size_t length = strlen(note);
+        pw_file_text(file, "    ");
+        if (r->long_notes || length <= WIDTH - 4) {
+            pw_layout_wrap(file, 4, WIDTH, note);
+            continue;
+        }
+        for (length = WIDTH - 8; length > 0 && note[length] != ' ';) length--;
+        pw_file_write(file, note, length);
+        pw_file_text(file, " ...\n");
+        is_cut = true;
+    }
+    if (is_cut) pw_file_text(file, "    (--notes shows them in full)\n");
+}
+
 void pw_report_run_text(const pw_run_report *r, pw_file *file) {
     char line[700];
     put_head(r, file);
     put_answer(r, file);
     put_blame(r, file);
     put_stages(r, file);
-    if (r->result->note_count) pw_file_text(file, "\n  notes\n");
-    for (uint32_t i = 0; i < r->result->note_count; i++) {
-        pw_file_text(file, "    ");
-        pw_layout_wrap(file, 4, WIDTH, r->result->notes[i]);
-    }
+    put_notes(r, file);
     accuracy_text(&r->accuracy, line, sizeof line);
     pw_file_text(file, "\n  accuracy ");
     pw_layout_wrap(file, 11, WIDTH, line);

@@ -1,0 +1,195 @@
+---@meta podwright
+-- Definitions for lua-language-server; `podwright help --lua-stubs` prints this file.
+
+---@class podwright.quantity
+---@operator add(podwright.quantity): podwright.quantity
+---@operator mul(number): podwright.quantity
+---@operator div(number): podwright.quantity
+
+---@class podwright.scenario A cluster and what runs on it: what a file returns.
+---@field name? string Title of the report; without one, the name of the file.
+---@field cluster podwright.cluster The cluster that the job runs on.
+---@field job? podwright.train What runs on the cluster; a scenario without a job can be described, not run.
+---@overload fun(fields: table): podwright.scenario
+
+---@class podwright.cluster Nodes joined by a network
+---@field name? string shown in reports
+---@field node? podwright.node every node is like this one
+---@field nodes? integer how many nodes
+---@field network? podwright.network switches and cables between nodes
+---@overload fun(fields: table): podwright.cluster
+
+---@class podwright.node One server: its GPUs, how they are joined, and its network ports
+---@field server? string a server of the catalogue (`podwright catalogue nodes`), e.g. "DGX H100"
+---@field gpu? string an accelerator of the catalogue; left out: the server's
+---@field gpus? integer GPUs per node; 0: the server's
+---@field nics? integer network ports per node, a multiple or a divisor of gpus; 0: the server's
+---@field nic_rate? podwright.quantity line rate of one port, one direction; left out: the server's
+---@field nvlink_rate? podwright.quantity line rate of all NVLinks of one GPU, one direction; left out: the GPU's
+---@field host? string kind of CPU, "x86" or "grace"; left out: the server's
+---@field gpudirect? boolean GPUDirect RDMA: a NIC reads and writes GPU memory; false: data pass through host memory
+---@overload fun(fields: table): podwright.node
+
+---@class podwright.network The switches and cables between nodes
+---@field topology? "single_switch"|"fat_tree"|"rail_optimized" how switches join the nodes' network ports
+---@field oversubscription? number ports in use of a leaf switch over its uplinks; 1 is non-blocking
+---@field radix? integer ports of a switch; 0 takes those of the catalogue's switch for the node
+---@field port_rate? podwright.quantity line rate of one port and cable, one direction; left out: the node's NIC
+---@field efficiency? number achievable payload over line rate; left out: the catalogue's figure for the link generation
+---@field hop_latency? podwright.quantity time through one switch; left out: the catalogue's
+---@field cable_latency? podwright.quantity time along one cable; left out: the catalogue's
+---@overload fun(fields: table): podwright.network
+
+---@class podwright.train A training job: model, batch, and how they are split over the GPUs.
+---@field name? string Name of the job, for reports.
+---@field model podwright.model The model to train.
+---@field sequence integer Tokens of a sequence.
+---@field global_batch integer Sequences of an optimizer step, over all GPUs.
+---@field micro_batch? integer Sequences of one pass through the pipeline.
+---@field tensor_parallel? integer GPUs that share every layer.
+---@field pipeline_parallel? integer Stages of consecutive layers.
+---@field context_parallel? integer GPUs that share every sequence (ring exchange of keys and values).
+---@field data_parallel? integer Copies of the model; 0: what is left of the cluster.
+---@field virtual_stages? integer Model chunks of a pipeline stage; above 1: the interleaved schedule.
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of the linear layers (fp16, bf16 or fp8).
+---@field recompute? "none"|"selective"|"full" Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full).
+---@field sharding? "none"|"zero1" zero1: each data-parallel rank keeps its share of the optimizer's state.
+---@field schedule? "1f1b"|"gpipe" Order of passes in the pipeline.
+---@field stack? string Software stack (a row of stacks); left out: the newest for the GPU.
+---@field sequence_parallel? "off"|"on"|"stack" Norms and dropout on a share of the tokens of each tensor-parallel rank.
+---@field flash_attention? "off"|"on"|"stack" One fused attention kernel that keeps no scores.
+---@field overlap_gradients? "off"|"on"|"stack" Reduce gradient buckets behind the last backward pass.
+---@field overlap_parameters? "off"|"on"|"stack" With zero1, gather parameters behind the first forward pass.
+---@field overlap_pipeline? "off"|"on"|"stack" Messages between stages do not hold up computation.
+---@field cuda_graphs? "off"|"on"|"stack" Launch kernels at no cost to the host.
+---@field bucket_bytes? podwright.quantity Size of a gradient bucket on the wire; left out: the stack's.
+---@overload fun(fields: table): podwright.train
+
+---@class podwright.model A dense decoder transformer: the shape that decides its cost.
+---@field name? string Name of the model, for reports.
+---@field layers integer Transformer layers.
+---@field hidden integer Width of the hidden state.
+---@field heads integer Attention heads (of queries).
+---@field kv_heads? integer Heads of keys and values (grouped-query attention); 0: as many as heads.
+---@field head_dim? integer Width of a head; 0: hidden / heads.
+---@field ffn? integer Inner width of the MLP; 0: 4 x hidden.
+---@field gated? boolean The MLP has three matrices (SwiGLU) instead of two.
+---@field vocabulary integer Tokens of the vocabulary, before padding.
+---@field tied? boolean The output layer shares the embedding's weights.
+---@field biases? boolean Linear layers and norms carry biases (GPT-2/3); otherwise weights alone (Llama).
+---@field positions? integer Learned embeddings of so many positions; 0: rotary or none.
+---@overload fun(fields: table): podwright.model
+
+---@class podwright
+local o = {}
+---A cluster and what runs on it: what a file returns.
+---@param fields podwright.scenario|string a table of fields, or a name
+---@return podwright.scenario
+function o.scenario(fields) end
+---Nodes joined by a network
+---@param fields podwright.cluster|string a table of fields, or a name
+---@return podwright.cluster
+function o.cluster(fields) end
+---One server: its GPUs, how they are joined, and its network ports
+---@param fields podwright.node|string a table of fields, or a name
+---@return podwright.node
+function o.node(fields) end
+---The switches and cables between nodes
+---@param fields podwright.network|string a table of fields, or a name
+---@return podwright.network
+function o.network(fields) end
+---A training job: model, batch, and how they are split over the GPUs.
+---@param fields podwright.train|string a table of fields, or a name
+---@return podwright.train
+function o.train(fields) end
+---A dense decoder transformer: the shape that decides its cost.
+---@param fields podwright.model|string a table of fields, or a name
+---@return podwright.model
+function o.model(fields) end
+
+---@class podwright.units
+local u = {}
+---@type podwright.quantity byte
+u.B = nil
+---@type podwright.quantity 10^3 bytes
+u.kB = nil
+---@type podwright.quantity 10^6 bytes
+u.MB = nil
+---@type podwright.quantity 10^9 bytes
+u.GB = nil
+---@type podwright.quantity 10^12 bytes
+u.TB = nil
+---@type podwright.quantity 10^15 bytes
+u.PB = nil
+---@type podwright.quantity 2^10 bytes
+u.KiB = nil
+---@type podwright.quantity 2^20 bytes
+u.MiB = nil
+---@type podwright.quantity 2^30 bytes
+u.GiB = nil
+---@type podwright.quantity 2^40 bytes
+u.TiB = nil
+---@type podwright.quantity byte/s
+u.Bps = nil
+---@type podwright.quantity 10^3 bytes/s
+u.kBps = nil
+---@type podwright.quantity 10^6 bytes/s
+u.MBps = nil
+---@type podwright.quantity 10^9 bytes/s
+u.GBps = nil
+---@type podwright.quantity 10^12 bytes/s
+u.TBps = nil
+---@type podwright.quantity 10^15 bytes/s
+u.PBps = nil
+---@type podwright.quantity 10^6 bits/s
+u.Mbps = nil
+---@type podwright.quantity 10^9 bits/s
+u.Gbps = nil
+---@type podwright.quantity 10^12 bits/s
+u.Tbps = nil
+---@type podwright.quantity 10^-12 s
+u.ps = nil
+---@type podwright.quantity 10^-9 s
+u.ns = nil
+---@type podwright.quantity 10^-6 s
+u.us = nil
+---@type podwright.quantity 10^-3 s
+u.ms = nil
+---@type podwright.quantity second
+u.s = nil
+---@type podwright.quantity 60 s
+u.min = nil
+---@type podwright.quantity 3,600 s
+u.hour = nil
+---@type podwright.quantity 86,400 s
+u.day = nil
+---@type podwright.quantity 1/s
+u.Hz = nil
+---@type podwright.quantity 10^3 Hz
+u.kHz = nil
+---@type podwright.quantity 10^6 Hz
+u.MHz = nil
+---@type podwright.quantity 10^9 Hz
+u.GHz = nil
+---@type podwright.quantity floating point operation/s
+u.FLOPs = nil
+---@type podwright.quantity 10^9 operations/s
+u.GFLOPs = nil
+---@type podwright.quantity 10^12 operations/s
+u.TFLOPs = nil
+---@type podwright.quantity 10^15 operations/s
+u.PFLOPs = nil
+---@type podwright.quantity 10^18 operations/s
+u.EFLOPs = nil
+---@type podwright.quantity watt
+u.W = nil
+---@type podwright.quantity 10^3 W
+u.kW = nil
+---@type podwright.quantity 10^6 W
+u.MW = nil
+---@type podwright.quantity 10^9 W
+u.GW = nil
+---@type podwright.quantity degree Celsius
+u.degC = nil
+
+return o
