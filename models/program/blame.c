@@ -4,8 +4,10 @@
  * the end of a cause and the start of what it released there is no time by construction; should there be any, it is
  * "unexplained". So the times of the path add up to the length of the run in whole ticks.
  *
- * Roots of tracks are programs (report.c). Two passes: the first finds home, the program with the most time on the path;
- * the second names each piece. */
+ * Roots of tracks are programs, below them stand rank classes (report.c). Two passes: the first finds home, the program
+ * with the most time on the path; the second names each piece. While the path runs through another program, home may
+ * well be at work: a chain of hops around the pipeline that delays home by a microsecond is as long as a whole round. So of
+ * such a piece, what home was busy with at that time is named first, and only the rest is what home waited for. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +31,10 @@ struct pw_blame {
     kept_span *spans;
     size_t span_count, span_capacity;
     pw_span_id first_id;
-    uint32_t *root; /* by track */
-    size_t root_capacity;
+    uint32_t *root, *rank; /* by track: the top track, and the one below it on the way there (0: none) */
+    size_t root_capacity, rank_capacity;
+    struct busy_time { pw_time from, to; size_t span; } *busy; /* what home did, when: in order, disjoint */
+    size_t busy_count, busy_capacity;
     bool failed;
     pw_blame_part *parts;
     size_t part_count, part_capacity;
@@ -39,13 +43,16 @@ struct pw_blame {
 static void on_track(void *object, pw_track track, pw_track parent, const char *name) {
     (void)name;
     pw_blame *blame = object;
-    size_t old = blame->root_capacity;
-    if (pw_grow(&blame->allocator, (void **)&blame->root, &blame->root_capacity, track + (size_t)1, sizeof *blame->root)) {
+    size_t old = blame->root_capacity, old_rank = blame->rank_capacity;
+    if (pw_grow(&blame->allocator, (void **)&blame->root, &blame->root_capacity, track + (size_t)1, sizeof *blame->root) ||
+        pw_grow(&blame->allocator, (void **)&blame->rank, &blame->rank_capacity, track + (size_t)1, sizeof *blame->rank)) {
         blame->failed = true;
         return;
     }
     memset(blame->root + old, 0, (blame->root_capacity - old) * sizeof *blame->root);
+    memset(blame->rank + old_rank, 0, (blame->rank_capacity - old_rank) * sizeof *blame->rank);
     blame->root[track] = parent ? blame->root[parent] : track;
+    blame->rank[track] = parent == 0 ? 0 : blame->rank[parent] ? blame->rank[parent] : track;
 }
 
 static void on_span(void *object, const pw_span *span) {
@@ -90,6 +97,8 @@ void pw_blame_destroy(pw_blame *blame) {
     pw_allocator allocator = blame->allocator;
     pw_free(&allocator, blame->spans, blame->span_capacity * sizeof *blame->spans);
     pw_free(&allocator, blame->root, blame->root_capacity * sizeof *blame->root);
+    pw_free(&allocator, blame->rank, blame->rank_capacity * sizeof *blame->rank);
+    pw_free(&allocator, blame->busy, blame->busy_capacity * sizeof *blame->busy);
     pw_free(&allocator, blame->parts, blame->part_capacity * sizeof *blame->parts);
     pw_arena_destroy(blame->arena);
     pw_free(&allocator, blame, sizeof *blame);
@@ -97,7 +106,8 @@ void pw_blame_destroy(pw_blame *blame) {
 
 /* --- The walk ----------------------------------------------------------------------------------------------------- */
 
-typedef void piece_fn(pw_blame *blame, void *object, const kept_span *span, pw_time ticks); /* span NULL: unexplained */
+/* The path from one time to another is in span; NULL: unexplained. */
+typedef void piece_fn(pw_blame *blame, void *object, const kept_span *span, pw_time from, pw_time to);
 
 static void walk(pw_blame *blame, pw_time begin, piece_fn *piece, void *object) {
     size_t last = 0;
@@ -107,22 +117,24 @@ static void walk(pw_blame *blame, pw_time begin, piece_fn *piece, void *object) 
     const kept_span *span = &blame->spans[last];
     while (at > begin) {
         if (span->end < at) {
-            piece(blame, object, NULL, at - span->end);
+            piece(blame, object, NULL, span->end, at);
             at = span->end;
         }
         if (span->start < at) {
-            piece(blame, object, span, at - span->start);
+            piece(blame, object, span, span->start, at);
             at = span->start;
         }
         if (span->cause < blame->first_id || span->cause >= blame->first_id + blame->span_count) break;
         span = &blame->spans[span->cause - blame->first_id];
     }
-    if (at > begin) piece(blame, object, NULL, at - begin);
+    if (at > begin) piece(blame, object, NULL, begin, at);
 }
 
-static void add_to_root(pw_blame *blame, void *object, const kept_span *span, pw_time ticks) {
-    pw_time *by_root = object;
-    if (span) by_root[blame->root[span->track]] += ticks;
+static void add_to_tracks(pw_blame *blame, void *object, const kept_span *span, pw_time from, pw_time to) {
+    pw_time *by_track = object;
+    if (!span) return;
+    by_track[blame->root[span->track]] += to - from;
+    if (blame->rank[span->track]) by_track[blame->rank[span->track]] += to - from;
 }
 
 /* --- Names -------------------------------------------------------------------------------------------------------- */
@@ -174,7 +186,7 @@ static void add_segment(pw_blame *blame, uint32_t index, double ticks) {
 }
 
 typedef struct naming {
-    uint32_t home;
+    uint32_t home, home_rank; /* tracks */
     pw_time sum;
     pw_time *by_segment; /* of home, named at the end */
     uint32_t *segment_of_label, label_count;
@@ -198,16 +210,9 @@ static bool index_labels(pw_blame *blame, naming *to) {
     return true;
 }
 
-static void name_piece(pw_blame *blame, void *object, const kept_span *span, pw_time ticks) {
-    naming *to = object;
-    to->sum += ticks;
-    if (!span) {
-        add_part(blame, "unexplained", (double)ticks);
-        return;
-    }
+static void name_span(pw_blame *blame, naming *to, const kept_span *span, bool home, pw_time ticks) {
     const char *name = pw_record_name_text(blame->recorder, span->category);
     const pw_category *category = category_of(blame, name);
-    bool home = blame->root[span->track] == to->home;
     char text[256];
     switch (category ? category->blame : PW_BLAME_OTHER) {
         case PW_BLAME_OPTIMIZER: add_part(blame, "optimizer", (double)ticks); return;
@@ -235,6 +240,71 @@ static void name_piece(pw_blame *blame, void *object, const kept_span *span, pw_
     add_part(blame, "bubble", (double)ticks);
 }
 
+static void name_piece(pw_blame *blame, void *object, const kept_span *span, pw_time from, pw_time end) {
+    naming *to = object;
+    to->sum += end - from;
+    if (!span) {
+        add_part(blame, "unexplained", (double)(end - from));
+        return;
+    }
+    if (blame->root[span->track] == to->home) {
+        name_span(blame, to, span, true, end - from);
+        return;
+    }
+    size_t low = 0, high = blame->busy_count; /* the first busy time that ends after `from` */
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (blame->busy[middle].to > from) high = middle;
+        else low = middle + 1;
+    }
+    pw_time left = end - from;
+    for (; low < blame->busy_count && blame->busy[low].from < end; low++) {
+        pw_time first = blame->busy[low].from > from ? blame->busy[low].from : from;
+        pw_time last = blame->busy[low].to < end ? blame->busy[low].to : end;
+        name_span(blame, to, &blame->spans[blame->busy[low].span], true, last - first);
+        left -= last - first;
+    }
+    if (left > 0) name_span(blame, to, span, false, left);
+}
+
+static int compare_busy(const void *left, const void *right) {
+    const struct busy_time *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    return a->span < b->span ? -1 : a->span > b->span;
+}
+
+/* The compute of home's rank on the path, and the communication inside its layers. */
+static void list_busy(pw_blame *blame, const naming *to) {
+    blame->busy_count = 0;
+    for (size_t i = 0; i < blame->span_count && !blame->failed; i++) {
+        const kept_span *span = &blame->spans[i];
+        if (span->end == span->start || blame->rank[span->track] != to->home_rank) continue;
+        const char *name = pw_record_name_text(blame->recorder, span->category);
+        const pw_category *category = category_of(blame, name);
+        if (!category || !(category->blame == PW_BLAME_COMPUTE || category->blame == PW_BLAME_OPTIMIZER ||
+                           (category->blame == PW_BLAME_COMMUNICATION && inside_layer(name))))
+            continue;
+        if (pw_grow(&blame->allocator, (void **)&blame->busy, &blame->busy_capacity, blame->busy_count + 1,
+                    sizeof *blame->busy)) {
+            blame->failed = true;
+            return;
+        }
+        blame->busy[blame->busy_count++] = (struct busy_time){span->start, span->end, i};
+    }
+    if (blame->busy_count == 0) return;
+    qsort(blame->busy, blame->busy_count, sizeof *blame->busy, compare_busy);
+    size_t kept = 0;
+    pw_time until = blame->busy[0].from;
+    for (size_t i = 0; i < blame->busy_count; i++) {
+        struct busy_time next = blame->busy[i];
+        if (next.from < until) next.from = until;
+        if (next.to <= next.from) continue;
+        until = next.to;
+        blame->busy[kept++] = next;
+    }
+    blame->busy_count = kept;
+}
+
 static int compare_parts(const void *left, const void *right) {
     const pw_blame_part *a = left, *b = right;
     if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
@@ -248,9 +318,9 @@ pw_status pw_blame_result(pw_blame *blame, const pw_blame_part **parts, uint32_t
     *count = 0;
     *total_s = 0;
     *home_program = "";
-    pw_time *by_root = pw_arena_alloc(blame->arena, (blame->root_capacity + 1) * sizeof *by_root);
+    pw_time *by_track = pw_arena_alloc(blame->arena, (blame->root_capacity + 1) * sizeof *by_track);
     naming to = {.by_segment = pw_arena_alloc(blame->arena, (blame->job->segment_count + 1) * sizeof *to.by_segment)};
-    if (blame->failed || !by_root || !to.by_segment || !index_labels(blame, &to))
+    if (blame->failed || !by_track || !to.by_segment || !index_labels(blame, &to))
         return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
     if (blame->span_count == 0) return PW_OK;
     pw_time begin = blame->spans[0].start, end = blame->spans[0].end;
@@ -258,9 +328,13 @@ pw_status pw_blame_result(pw_blame *blame, const pw_blame_part **parts, uint32_t
         if (blame->spans[i].start < begin) begin = blame->spans[i].start;
         if (blame->spans[i].end > end) end = blame->spans[i].end;
     }
-    walk(blame, begin, add_to_root, by_root);
+    walk(blame, begin, add_to_tracks, by_track);
     for (uint32_t t = 1; t < blame->root_capacity; t++)
-        if (to.home == 0 ? by_root[t] > 0 : by_root[t] > by_root[to.home]) to.home = t;
+        if (blame->root[t] == t && (to.home == 0 ? by_track[t] > 0 : by_track[t] > by_track[to.home])) to.home = t;
+    for (uint32_t t = 1; t < blame->root_capacity; t++)
+        if (blame->rank[t] == t && blame->root[t] == to.home && (to.home_rank == 0 || by_track[t] > by_track[to.home_rank]))
+            to.home_rank = t;
+    if (to.home_rank) list_busy(blame, &to);
     if (to.home) *home_program = pw_record_track_text(blame->recorder, to.home);
     walk(blame, begin, name_piece, &to);
     for (uint32_t s = 0; s < blame->job->segment_count; s++)

@@ -3,8 +3,9 @@
  * A sink that keeps spans and walks back from the last one along the causes. The home program is the one with the most
  * time on the path. Time on the path is: compute by kernel class and communication by parallelism while at home; launch;
  * optimiser; and the bubble: work of other programs that home had to wait for (pipeline fill and drain), with the
- * communication inside their layers (categories "tp", "cp", "ep", "sp"). Optimiser, launches and other communication keep
- * their names wherever they happen. The parts add up to the length of the run (a law).
+ * communication inside their layers (categories "tp", "cp", "ep", "sp"). Where the path runs through another program while
+ * home is at work, it is home's work that counts. Optimiser, launches and other communication keep their names wherever
+ * they happen. The parts add up to the length of the run (a law).
  */
 #ifndef PW_MODELS_BLAME_H
 #define PW_MODELS_BLAME_H

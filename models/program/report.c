@@ -72,6 +72,14 @@ static pw_status prepare_names(pw_executor *x, pw_error *error) {
     return PW_OK;
 }
 
+/* Tracks of one name are one track, and programs are told apart by theirs (blame.c). */
+static void program_text(const pw_job *job, uint32_t program, char *text, size_t size) {
+    const char *name = job->programs[program].name;
+    uint32_t other = 0;
+    while (other < job->program_count && (other == program || strcmp(job->programs[other].name, name))) other++;
+    snprintf(text, size, other < job->program_count ? "%s (%u)" : "%s", name, program);
+}
+
 pw_status report_prepare(pw_executor *x, pw_error *error) {
     pw_recorder *recorder = x->config.recorder;
     x->recording = pw_recorder_active(recorder);
@@ -82,8 +90,10 @@ pw_status report_prepare(pw_executor *x, pw_error *error) {
     char text[256];
     for (uint32_t c = 0; c < x->fold->class_count; c++) {
         rank_run *rank = &x->ranks[c];
-        if (!programs[rank->info.program])
-            programs[rank->info.program] = pw_record_track(recorder, 0, rank->program->name);
+        if (!programs[rank->info.program]) {
+            program_text(x->job, rank->info.program, text, sizeof text);
+            programs[rank->info.program] = pw_record_track(recorder, 0, text);
+        }
         if (rank->info.multiplicity > 1)
             snprintf(text, sizeof text, "rank %u (x %u)", rank->info.representative, rank->info.multiplicity);
         else

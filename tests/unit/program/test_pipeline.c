@@ -116,6 +116,7 @@ PW_TEST(interleaving_divides_the_bubble_by_the_chunks) {
                 int64_t tag = (int64_t)batch * 100 + chunk * 10;
                 bool first = chunk == 0 && stage == 0, last = chunk == V - 1 && stage == P - 1;
                 pw_op work = signals(delay_op(WORK, back ? b : f), back ? B_OUT : F_OUT);
+                work.category = COMPUTE;
                 if (back ? !last : !first) {
                     bool wraps = back ? stage == P - 1 : stage == 0;
                     uint16_t role = back ? (wraps ? wrap_next : next_stage) : (wraps ? wrap_previous : previous_stage);
@@ -134,11 +135,14 @@ PW_TEST(interleaving_divides_the_bubble_by_the_chunks) {
         }
         w->program_of_rank[stage] = program_of(w, "stage", t);
     }
-    outcome o = run(w, &(options){0});
+    outcome o = run(w, &(options){.blame = true});
     EXPECT_RAN(o);
     double ideal = M * V * (f + b), bubble = (double)o.end / 1e12 - ideal;
     /* (p - 1)(f + b): without chunks it is v times that; hops add a little */
     PW_EXPECT_NEAR(bubble / ideal, (double)(P - 1) / (V * M), 0.03);
+    /* the path hops from stage to stage, but home works all its time and waits for the bubble */
+    PW_EXPECT_NEAR(part_of(&o, "compute"), ideal, 0.01);
+    PW_EXPECT_NEAR(part_of(&o, "bubble"), (P - 1) * (f + b), 0.03);
     world_free(w);
 }
 
