@@ -18,11 +18,12 @@ static double layer_activations(const pw_plan *plan, int recompute) {
     double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
     double divisor = plan->sequence_parallel ? t : 1;
     if (recompute == PW_RECOMPUTE_FULL) return 2 * tokens * h / divisor; /* the layer's input alone */
+    double input = plan->precision == PW_PRECISION_FP8 ? plan->stack.saved_input_fp8 : 2; /* of a linear layer */
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
-    double whole = 4 * 2 * h + (plan->stack.dropout ? 2 * h : 0);
+    double whole = 2 * 2 * h + 2 * input * h + (plan->stack.dropout ? 2 * h : 0);
     double q = (double)shape->query_width, k = (double)shape->key_width, f = (double)shape->ffn;
     /* Queries, the projection's input; keys, values; inner MLP activations and the second matrix's input. */
-    double split = 2 * q + 2 * q + 2 * 2 * k + 2 * (double)shape->fc1 * f + 2 * f;
+    double split = 2 * q + input * q + 2 * 2 * k + 2 * (double)shape->fc1 * f + input * f;
     double bytes = tokens * (whole / divisor + split / t);
     if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE) {
         /* Softmax output, dropout output and its mask; without dropout the output alone. */

@@ -102,7 +102,7 @@ static pw_status check_tensor(const checker *at, const pw_plan *plan) {
                    LL(parts[i].size));
     int64_t tokens = plan->sequence / plan->c * plan->micro_batch;
     if (plan->sequence_parallel && tokens % t)
-        REFUSE(at, "with sequence parallel, tensor_parallel must divide the tokens of a micro-batch; or sequence_parallel = \"off\"",
+        REFUSE(at, "with sequence parallel it must divide the tokens of a micro-batch; or sequence_parallel = \"off\"",
                "train.tensor_parallel %lld does not divide %lld tokens", LL(t), LL(tokens));
     return PW_OK;
 }
@@ -149,7 +149,7 @@ static pw_status check_pipeline(const checker *at, pw_plan *plan) {
                LL(layers), LL(plan->p), LL(plan->v), LL(layers + 2));
     }
     if (plan->v > 1 && plan->micro_batches % plan->p)
-        REFUSE(at, "the interleaved schedule passes micro-batches in groups of pipeline_parallel; change global_batch or use virtual_stages = 1",
+        REFUSE(at, "interleaving works in groups of pipeline_parallel; change global_batch or use virtual_stages = 1",
                "%lld micro-batches are not a multiple of pipeline_parallel %lld", LL(plan->micro_batches), LL(plan->p));
     return PW_OK;
 }

@@ -81,10 +81,10 @@ static pw_status write_notes(const session *s, pw_arena *arena, pw_train_result 
     else if (s->clock_ratio == 1) note(&to, "GPUs run at the reference clock.");
     else note(&to, "GPUs run at %.3f of the reference clock, as asked.", s->clock_ratio);
     if (s->job->kernel_time_factor != 1)
-        note(&to, "Kernel times are multiplied by %.4f (stack factor %.3f; %.2f %% for every doubling beyond 8 GPUs, the slowest rank).",
+        note(&to, "Kernel times are multiplied by %.4f (stack %.3f; %.2f %% per doubling beyond 8 GPUs: the slowest rank).",
              s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter);
     if (plan->short_ends)
-        note(&to, "%lld layers: the first and the last chunk have one layer less; the embedding and the output layer take their places.",
+        note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);
     if (plan->vocabulary != plan->model->vocabulary)
         note(&to, "The vocabulary is padded from %lld to %lld tokens; model FLOPs count the former.",
@@ -97,7 +97,7 @@ static pw_status write_notes(const session *s, pw_arena *arena, pw_train_result 
     return PW_OK;
 }
 
-/* --- Memory ---------------------------------------------------------------------------------------------------------- */
+/* --- Memory ------------------------------------------------------------------------------------------------------ */
 
 static pw_status refuse_memory(const session *s, const pw_catalogue *catalogue, const pw_train_desc *desc, int64_t stage,
                                const pw_memory_account *a, const char *file, int line, pw_arena *arena, pw_error *error) {
@@ -131,7 +131,7 @@ static pw_status check_memory(session *s, const pw_catalogue *catalogue, const p
     return refuse_memory(s, catalogue, desc, fullest, most, file, line, arena, error);
 }
 
-/* --- Run ------------------------------------------------------------------------------------------------------------- */
+/* --- Run ---------------------------------------------------------------------------------------------------------- */
 
 static pw_status build(session *s, const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_train_desc *desc,
                        const pw_train_options *options, const char *file, int line, pw_arena *arena, pw_error *error) {

@@ -46,6 +46,7 @@
     X(cast_kernels) X(optimizer_kernels)                                                                 \
     X(vocabulary_multiple)  /* the vocabulary is padded to a multiple of this x tensor_parallel */       \
     X(gradient_fp16) X(gradient_bf16) X(optimizer_fp16) X(optimizer_bf16) /* bytes kept per parameter */ \
+    X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \
     X(kernel_time_factor)                                                                                \
     X(jitter)               /* longer kernels by this share for every doubling of the nodes: the slowest rank */

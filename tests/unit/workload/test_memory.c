@@ -102,6 +102,18 @@ PW_TEST(full_recompute_keeps_the_input_of_each_layer) {
     PW_EXPECT_NEAR(account(&desc, "A100-SXM4-80GB", 0).activations, 2.0 * 2048 * 12288 * 12 * 8, 1e-12);
 }
 
+PW_TEST(fp8_keeps_the_inputs_of_linear_layers_in_a_byte) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "nemo-2024", 8192, 16);
+    desc.data_parallel = 8;
+    desc.tensor_parallel = 2;
+    double wide = account(&desc, "H100-SXM5-80GB", 0).activations;
+    desc.precision = PW_PRECISION_FP8;
+    double narrow = account(&desc, "H100-SXM5-80GB", 0).activations;
+    PW_EXPECT_NEAR(wide, 32.0 * 8192 / 2 * (8 * 4096 + 4 * 4096 + 4 * 1024 + 6 * 14336.0), 1e-12);
+    PW_EXPECT_NEAR(wide - narrow, 32.0 * 8192 / 2 * (2 * 4096 + 4096 + 14336.0), 1e-12);
+}
+
 PW_TEST(parts_of_the_account_add_up_to_its_total) {
     pw_model_desc model = preset("llama3-405b");
     pw_train_desc desc = job(&model, "nemo-2024", 8192, 2048);

@@ -52,7 +52,7 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("use 6 GPUs, the cluster has 16", "leave data_parallel out", wrong_product);
     expect_refusal("global_batch 63 is not a multiple of data_parallel 8", "multiple of data_parallel x micro_batch", wrong_batch);
     expect_refusal("31 layers do not split", "that work: 1 3 11 31 33", uneven_stages);
-    expect_refusal("2 micro-batches are not a multiple of pipeline_parallel 4", "groups of pipeline_parallel", odd_micro_batches);
+    expect_refusal("2 micro-batches are not a multiple of pipeline_parallel 4", "in groups of", odd_micro_batches);
     expect_refusal("virtual_stages 2 needs a pipeline", "at least 2", no_pipeline);
     expect_refusal("train.sequence is 0", "Tokens of a sequence", no_sequence);
     expect_refusal("too many tokens", "beyond any", absurd_sequence);
