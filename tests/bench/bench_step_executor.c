@@ -1,6 +1,6 @@
 /* The executor's own cost: time per simulated operation, and preparing (folding) jobs on large clusters.
  *
- *   bench_step_executor [--csv DATE COMMIT MACHINE]
+ * Prints each figure, and rows for tests/bench/history.csv behind "csv: ".
  *
  * Operations: one rank issues segments that signal, waits on a second stream, and free collectives in a loop; no sink.
  * Folding: tensor parallel 8, pipeline of 16, the rest data parallel, on DGX H100 nodes in a fat tree; one training step.
@@ -134,13 +134,13 @@ static pw_job make_job(job_arrays *a, uint32_t ranks) {
                     .launch_s = 4e-6, .kernel_time_factor = 1};
 }
 
-static const char *csv[3];
-
 static void report(const char *what, double value, const char *unit) {
-    if (csv[0])
-        printf("%s,%s,%s,bench_step_executor,%s,%.6g,%s\n", csv[0], csv[1], csv[2], what, value, unit);
-    else
-        printf("%-40s %12.6g %s\n", what, value, unit);
+    const char *commit = getenv("PODWRIGHT_COMMIT"), *machine = getenv("PODWRIGHT_MACHINE");
+    char today[16] = "";
+    time_t now = time(NULL);
+    strftime(today, sizeof today, "%Y-%m-%d", gmtime(&now));
+    printf("%-40s %12.4g %s\n", what, value, unit);
+    printf("csv: %s,%s,%s,executor: %s,%.4g,%s\n", today, commit ? commit : "", machine ? machine : "", what, value, unit);
 }
 
 typedef struct times {
@@ -217,8 +217,8 @@ static void operations(const pw_catalogue *catalogue) {
         times t = run_job(catalogue, &job, 1, 1);
         if (t.run_s < best.run_s) best = t;
     }
-    report("one rank, time per operation", best.run_s / best.operations * 1e6, "us");
-    report("one rank, peak memory", best.peak_bytes / 1e6, "MB");
+    report("one rank: time per operation", best.run_s / best.operations * 1e6, "us");
+    report("one rank: peak memory", best.peak_bytes / 1e6, "MB");
 }
 
 static void step(const pw_catalogue *catalogue, uint32_t ranks) {
@@ -226,14 +226,14 @@ static void step(const pw_catalogue *catalogue, uint32_t ranks) {
     pw_job job = make_job(arrays, ranks);
     times t = run_job(catalogue, &job, ranks / 8, 8);
     char name[100];
-#define LINE(what, value, unit) (snprintf(name, sizeof name, "%u ranks, %s", ranks, what), report(name, value, unit))
+#define LINE(what, value, unit) (snprintf(name, sizeof name, "%u ranks: %s", ranks, what), report(name, value, unit))
     LINE("build the cluster", t.cluster_s, "s");
     LINE("fold and prepare", t.create_s, "s");
     LINE("run a step", t.run_s, "s");
     LINE("time per operation", t.run_s / t.operations * 1e6, "us");
-    LINE("operations", t.operations, "");
-    LINE("classes", t.classes, "");
-    LINE("link classes", t.link_classes, "");
+    LINE("operations", t.operations, "1");
+    LINE("classes", t.classes, "1");
+    LINE("link classes", t.link_classes, "1");
     LINE("peak memory", t.peak_bytes / 1e6, "MB");
     LINE("step", t.step_s, "s");
     uint32_t *all[] = {arrays->gpu_of_rank, arrays->program_of_rank, arrays->of[0], arrays->of[1], arrays->of[2], arrays->of[3],
@@ -242,11 +242,9 @@ static void step(const pw_catalogue *catalogue, uint32_t ranks) {
     free(arrays);
 }
 
-int main(int argc, char **argv) {
+int main(void) {
     pw_error error = {0};
     pw_catalogue *catalogue;
-    if (argc == 5 && strcmp(argv[1], "--csv") == 0)
-        for (int i = 0; i < 3; i++) csv[i] = argv[2 + i];
     must(pw_catalogue_load(NULL, NULL, &catalogue, &error), &error);
     operations(catalogue);
     step(catalogue, 1024);
