@@ -269,8 +269,8 @@ static bool next_sequence(pw_sim *sim, uint64_t *sequence) {
 
 static bool in_the_past(pw_sim *sim, pw_time at) {
     if (at >= sim->now) return false;
-    pw_sim_fail(sim, PW_OUT_OF_RANGE, NULL, "an event was scheduled for tick %lld, %lld ticks in the past",
-                (long long)at, (long long)(sim->now - at));
+    pw_sim_fail(sim, PW_OUT_OF_RANGE, NULL, "an event was scheduled for tick %lld, %llu ticks in the past",
+                (long long)at, (unsigned long long)sim->now - (unsigned long long)at);
     return true;
 }
 

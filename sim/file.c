@@ -221,6 +221,7 @@ pw_status pw_file_read(const char *path, size_t limit, const pw_allocator *alloc
                        pw_error *error) {
     *data = NULL;
     *size = 0;
+    if (limit > SIZE_MAX / 2) limit = SIZE_MAX / 2; /* no memory holds more */
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return pw_fail(error, errno == ENOENT ? PW_NOT_FOUND : PW_IO, path, 0, NULL, "cannot read: %s", strerror(errno));

@@ -147,7 +147,8 @@ static void *counting_resize(void *context, void *memory, size_t old_size, size_
     if (new_size > old_size) {
         counting->calls++;
         if (counting->calls == counting->fail_at) return NULL;
-        if (counting->limit_bytes && new_size - old_size > counting->limit_bytes - counting->live_bytes) return NULL;
+        size_t limit = counting->limit_bytes, room = limit > counting->live_bytes ? limit - counting->live_bytes : 0;
+        if (limit && new_size - old_size > room) return NULL;
         if (new_size > SIZE_MAX - sizeof *tag) return NULL;
     }
     tag = realloc(tag, sizeof *tag + new_size);

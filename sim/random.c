@@ -85,6 +85,7 @@ double pw_random_weibull(pw_random *random, double shape, double scale) {
 
 /* Marsaglia and Tsang 2000; below shape 1 by the boost of their section 6. */
 double pw_random_gamma(pw_random *random, double shape, double scale) {
+    PW_CHECK(shape > 0);
     if (shape < 1) {
         double boost = pw_pow(positive(random), 1 / shape);
         return boost * pw_random_gamma(random, shape + 1, scale);
@@ -102,6 +103,7 @@ double pw_random_gamma(pw_random *random, double shape, double scale) {
 uint64_t pw_random_poisson(pw_random *random, double mean) {
     const double part = 500;
     uint64_t count = 0;
+    PW_CHECK(mean < 0x1p53); /* above, a part is lost in rounding and the loop has no end */
     for (; mean > 0; mean -= part) {
         double product = positive(random), end = pw_exp(-(mean < part ? mean : part));
         for (; product > end; count++) product *= positive(random);

@@ -27,8 +27,8 @@ double pw_random_exponential(pw_random *random, double mean);
 double pw_random_normal(pw_random *random, double mean, double deviation);
 double pw_random_lognormal(pw_random *random, double mean_of_log, double deviation_of_log);
 double pw_random_weibull(pw_random *random, double shape, double scale);
-double pw_random_gamma(pw_random *random, double shape, double scale);
-uint64_t pw_random_poisson(pw_random *random, double mean);    /* cost grows with the mean */
+double pw_random_gamma(pw_random *random, double shape, double scale); /* shape > 0 */
+uint64_t pw_random_poisson(pw_random *random, double mean);    /* cost grows with the mean, which is below 2^53 */
 void pw_random_shuffle(pw_random *random, uint32_t *items, size_t count);
 
 #endif

@@ -39,7 +39,8 @@ double pw_tally_deviation(const pw_tally *tally) { return sqrt(pw_tally_variance
 
 double pw_tally_interval(const pw_tally *tally, double confidence) {
     if (tally->count < 2 || !(confidence > 0 && confidence < 1)) return unknown;
-    double t = gsl_cdf_tdist_Pinv(0.5 + confidence / 2, (double)(tally->count - 1));
+    const double normal = 1e9; /* from here on t is normal to 6 decimals; far above, GSL does not converge and aborts */
+    double t = gsl_cdf_tdist_Pinv(0.5 + confidence / 2, fmin((double)(tally->count - 1), normal));
     t = floor(t * 1e6 + 0.5) / 1e6; /* GSL's last bits are the platform's */
     return t * sqrt(pw_tally_variance(tally) / (double)tally->count);
 }
@@ -81,7 +82,7 @@ double pw_quantile(const double *ascending, size_t count, double p) {
     if (count == 0 || !(p >= 0 && p <= 1)) return unknown;
     double at = p * (double)(count - 1), below = floor(at);
     size_t i = (size_t)below;
-    if (i + 1 >= count || at == below) return ascending[i];
+    if (i + 1 >= count || at == below || ascending[i] == ascending[i + 1]) return ascending[i];
     return ascending[i] + (at - below) * (ascending[i + 1] - ascending[i]);
 }
 

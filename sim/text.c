@@ -26,7 +26,8 @@ bool pw_text_number(const char *text, const char **end, double *value) {
     bool negative = *at == '-';
     if (*at == '-' || *at == '+') at++;
     uint64_t digits = 0;
-    int significant = 0, exponent = 0, seen = 0;
+    int64_t exponent = 0;
+    int significant = 0, seen = 0;
     for (bool fraction = false;; at++) {
         if (*at == '.' && !fraction) {
             fraction = true;
@@ -36,7 +37,7 @@ bool pw_text_number(const char *text, const char **end, double *value) {
         seen = 1;
         if (significant || *at != '0') significant += significant < 1000;
         if (significant <= 18) digits = digits * 10 + (uint64_t)(*at - '0');
-        if (fraction && exponent > -1000000) exponent--;
+        if (fraction) exponent--;
     }
     if (!seen) return false;
     if (*at == 'e' || *at == 'E') {
@@ -44,9 +45,9 @@ bool pw_text_number(const char *text, const char **end, double *value) {
         bool down = *digit == '-';
         if (*digit == '-' || *digit == '+') digit++;
         if (is_digit(*digit)) {
-            int written = 0;
+            int64_t written = 0; /* stops far above the length of any text, so that no fraction makes up for it */
             for (; is_digit(*digit); digit++)
-                if (written < 100000) written = written * 10 + (*digit - '0');
+                if (written < INT64_C(1) << 58) written = written * 10 + (*digit - '0');
             exponent += down ? -written : written;
             at = digit;
         }

@@ -164,5 +164,6 @@ pw_status pw_unit_parse(const char *text, pw_unit wanted, double *value, bool *h
     if (!named) return unknown_unit(end, length, wanted, error);
     *unit = named->unit;
     *value *= named->factor;
+    if (isinf(*value)) return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "'%.100s' is too large", text);
     return PW_OK;
 }

@@ -162,6 +162,23 @@ PW_TEST(scheduling_in_the_past_fails_the_run) {
     pw_sim_destroy(sim);
 }
 
+PW_TEST(no_distance_into_the_past_is_too_far_to_tell) {
+    const pw_time starts[] = {0, 5, INT64_MAX - 1}, times[] = {INT64_MIN, INT64_MIN + 1, -1};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        for (size_t j = 0; j < sizeof times / sizeof *times; j++) {
+            pw_sim *sim = create();
+            pw_event_id moved = pw_event_at(sim, starts[i], 0, write_down, NULL, 'x');
+            if (starts[i]) PW_EXPECT_INT(pw_sim_run(sim, starts[i] - 1), PW_OK);
+            char told[64];
+            uint64_t distance = (uint64_t)pw_sim_now(sim) - (uint64_t)times[j];
+            snprintf(told, sizeof told, "%llu ticks in the past", (unsigned long long)distance);
+            if (j % 2) PW_EXPECT_INT(pw_event_move(sim, moved, times[j]), PW_OUT_OF_RANGE);
+            else PW_EXPECT_INT(pw_event_at(sim, times[j], 0, write_down, NULL, 'y').index, 0);
+            PW_EXPECT_CONTAINS(pw_sim_error(sim)->what, told);
+            pw_sim_destroy(sim);
+        }
+}
+
 /* ---- the current instant ---- */
 
 static int hook_a, hook_b;

@@ -149,6 +149,24 @@ PW_TEST(impossible_places_are_refused_at_once) {
     PW_EXPECT_INT(counting.live_bytes, 0);
 }
 
+PW_TEST(a_file_is_read_up_to_its_limit_whatever_that_is) {
+    set_up();
+    pw_file *file = begin();
+    pw_file_text(file, "12345");
+    PW_EXPECT_INT(pw_file_commit(file, &error), PW_OK);
+    const size_t enough[] = {5, 6, SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX}, few[] = {0, 4};
+    char *data;
+    size_t size;
+    for (size_t i = 0; i < sizeof enough / sizeof *enough; i++) {
+        PW_EXPECT_INT(pw_file_read(target, enough[i], NULL, &data, &size, &error), PW_OK);
+        if (data) PW_EXPECT_TEXT(data, "12345");
+        pw_free(NULL, data, size + 1);
+    }
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+        PW_EXPECT_INT(pw_file_read(target, few[i], NULL, &data, &size, &error), PW_LIMIT);
+    tear_down();
+}
+
 PW_TEST(csv_rows_quote_what_needs_it) {
     set_up();
     pw_file *file = begin();

@@ -35,6 +35,20 @@ PW_TEST(counting_allocator_fails_on_order_and_keeps_the_old_memory) {
     PW_EXPECT_INT(counting.live_bytes, 0);
 }
 
+PW_TEST(a_limit_below_what_is_live_allows_nothing_more) {
+    pw_counting_allocator counting;
+    pw_counting_allocator_init(&counting);
+    char *held = pw_alloc(&counting.allocator, 1000);
+    counting.limit_bytes = 500;
+    PW_EXPECT(pw_alloc(&counting.allocator, 1) == NULL);
+    PW_EXPECT(pw_resize(&counting.allocator, held, 1000, 1001) == NULL);
+    held = pw_resize(&counting.allocator, held, 1000, 400);
+    void *fits = pw_alloc(&counting.allocator, 100);
+    PW_EXPECT(fits != NULL && pw_alloc(&counting.allocator, 1) == NULL);
+    pw_free(&counting.allocator, fits, 100), pw_free(&counting.allocator, held, 400);
+    PW_EXPECT_INT(counting.live_bytes, 0);
+}
+
 PW_TEST(grow_doubles_and_refuses_overflow) {
     pw_counting_allocator counting;
     pw_counting_allocator_init(&counting);

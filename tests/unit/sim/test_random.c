@@ -1,7 +1,11 @@
 #include "sim/random.h"
 
 #include <gsl/gsl_randist.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "sim/random_gsl.h"
 #include "sim/stats.h"
@@ -104,6 +108,39 @@ PW_TEST(a_large_poisson_mean_works) {
     for (int i = 0; i < 2000; i++) pw_tally_add(&tally, (double)pw_random_poisson(&random, 1700));
     PW_EXPECT(fabs(tally.mean - 1700) < 5 * sqrt(1700 / 2000.0));
     PW_EXPECT_NEAR(pw_tally_deviation(&tally), sqrt(1700), 0.08);
+}
+
+static void draw_gamma(double shape) {
+    pw_random random = pw_random_stream(3, "limits", 0);
+    pw_random_gamma(&random, shape, 1);
+}
+static void draw_poisson(double mean) {
+    pw_random random = pw_random_stream(3, "limits", 0);
+    pw_random_poisson(&random, mean);
+}
+
+/* In a process of its own, which may not take longer than a few seconds. */
+static bool aborts(void (*draw)(double), double parameter) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(5);
+        (void)!freopen("/dev/null", "w", stderr);
+        draw(parameter);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+PW_TEST(a_parameter_outside_its_range_is_caught_and_never_loops) {
+    const double infinity = (double)INFINITY;
+    PW_EXPECT(aborts(draw_gamma, (double)NAN) && aborts(draw_gamma, 0) && aborts(draw_gamma, -1e9) &&
+              aborts(draw_gamma, -infinity));
+    PW_EXPECT(aborts(draw_poisson, (double)NAN) && aborts(draw_poisson, infinity) && aborts(draw_poisson, 1e300));
+    PW_EXPECT(!aborts(draw_gamma, 1e-300) && !aborts(draw_gamma, 1e300));
+    PW_EXPECT(!aborts(draw_poisson, -1) && !aborts(draw_poisson, 1e5));
 }
 
 /* Kolmogorov-Smirnov against the true distribution, 1.95 / sqrt(n): 0.1 % level. */

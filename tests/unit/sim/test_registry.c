@@ -210,6 +210,21 @@ PW_TEST(units_are_read_in_every_spelling) {
     }
 }
 
+PW_TEST(a_number_that_its_unit_makes_infinite_is_refused) {
+    for (const pw_unit_name *name = pw_unit_names(); name->name; name++)
+        for (int negative = 0; negative < 2; negative++) {
+            char text[64];
+            double value;
+            bool has_unit;
+            pw_unit unit;
+            error = (pw_error){0};
+            snprintf(text, sizeof text, "%s1.7e308 %s", negative ? "-" : "", name->name);
+            pw_status status = pw_unit_parse(text, name->unit, &value, &has_unit, &unit, &error);
+            PW_EXPECT_INT(status, name->factor > 1.05 ? PW_BAD_INPUT : PW_OK);
+            if (status != PW_OK) PW_EXPECT_CONTAINS(error.what, "too large");
+        }
+}
+
 static void expect_shown(double value, pw_unit unit, const char *shown) {
     char text[64];
     PW_EXPECT_TEXT(pw_unit_format(value, unit, text, sizeof text), shown);

@@ -46,6 +46,26 @@ PW_TEST(the_interval_is_students) {
     PW_EXPECT(abs(held - 1800) < 60);
 }
 
+PW_TEST(the_interval_of_any_count_is_finite_and_shrinks) {
+    const double confidences[] = {1e-9, 0.5, 0.9, 0.95, 0.999, 1 - 1e-9};
+    for (size_t i = 0; i < sizeof confidences / sizeof *confidences; i++) {
+        double before = (double)INFINITY;
+        for (double count = 2; count < 0x1p64; count *= 1.5) {
+            pw_tally tally = {.count = (uint64_t)count, .mean = 1, .squares = (double)((uint64_t)count - 1)};
+            double now = pw_tally_interval(&tally, confidences[i]);
+            PW_EXPECT(now >= 0 && now <= before);
+            before = now;
+        }
+    }
+}
+
+PW_TEST(quantiles_between_equal_values_are_that_value) {
+    const double infinity = (double)INFINITY, values[] = {-infinity, -infinity, 1, 1, infinity, infinity, infinity};
+    const double expected[] = {-infinity, -infinity, 1, 1, infinity, infinity, infinity};
+    for (int i = 0; i < 7; i++) PW_EXPECT(pw_quantile(values, 7, i / 6.0) == expected[i]);
+    PW_EXPECT(pw_quantile(values + 4, 3, 0.3) == infinity && pw_quantile(values, 2, 0.3) == -infinity);
+}
+
 PW_TEST(the_mean_over_time_weighs_by_duration) {
     pw_time_mean mean = {0};
     PW_EXPECT(isnan(pw_time_mean_get(&mean, 5)) && pw_time_mean_integral(&mean, 5) == 0);

@@ -27,6 +27,29 @@ PW_TEST(numbers_are_read_like_the_c_locale_reads_them) {
     }
 }
 
+/* "0.000...01e99...": the exponent makes up for the zeros, or does not quite. */
+PW_TEST(long_fractions_and_large_exponents_balance_exactly) {
+    static const struct {
+        int zeros;
+        const char *exponent;
+        double value; /* infinity: refused */
+    } cases[] = {{999, "e1000", 1},           {99999, "e100003", 1000},      {123456, "e123457", 1},
+                 {123456, "e1234570", INFINITY}, {1500000, "e999990", 0},       {1500000, "e1500001", 1},
+                 {1500000, "e1500000", 0.1},  {40, "e99999999999999999999", INFINITY}, {40, "e-99999999999999999999", 0}};
+    char *text = malloc(2000000);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(text, "0.", 2);
+        memset(text + 2, '0', (size_t)cases[i].zeros);
+        sprintf(text + 2 + cases[i].zeros, "1%s", cases[i].exponent);
+        double value = -1;
+        const char *end = text;
+        bool read = pw_text_number(text, &end, &value);
+        PW_EXPECT(read == isfinite(cases[i].value));
+        if (read) PW_EXPECT(value == cases[i].value && !*end);
+    }
+    free(text);
+}
+
 PW_TEST(what_is_not_a_decimal_number_is_refused) {
     const char *bad[] = {"", "-", ".", "e5", "inf", "nan", "Infinity", " 1", "--1", "+-1", "x", "1e400", "-1e999999"};
     double value;
