@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "models/catalogue/catalogue_internal.h"
 #include "sim/csv.h"
 #include "sim/text.h"
+
+enum { LARGEST_FILE = 64 << 20, LARGEST_COLUMNS = 1024 }; /* all of it stays in memory */
 
 static pw_status no_memory(const char *file, pw_error *error) {
     return pw_fail(error, PW_NO_MEMORY, file, 0, NULL, "no memory left while reading the catalogue");
@@ -50,6 +53,7 @@ static pw_status read_cell(const pw_csv *csv, pw_table *table, size_t column, co
         return pw_csv_fail(csv, (int)column, "leave the cell empty when the value is unknown", error,
                            "'%s' is not a number", text);
     if (is_number) *number = info->known ? value * info->known->factor / info->known->divisor : value;
+    if (isinf(*number)) return pw_csv_fail(csv, (int)column, NULL, error, "'%s' is too large", text);
     return PW_OK;
 }
 
@@ -100,6 +104,18 @@ static pw_status check_names(const pw_table *table, pw_error *error) {
     return status;
 }
 
+/* The reader of files compares whole headers; here "memory [GB]" and "Memory [GiB]" are one name. */
+static pw_status check_columns(const pw_table *table, pw_error *error) {
+    for (size_t column = 0; column < table->columns; column++) {
+        const char *name = table->column[column].name;
+        if (!*name) return pw_fail(error, PW_BAD_INPUT, table->file, 1, NULL, "column %zu has no name", column + 1);
+        if (pw_table_find_column(table, name) != (int)column)
+            return pw_fail(error, PW_BAD_INPUT, table->file, 1, "neither unit nor case tells names apart",
+                           "column '%s' appears twice", name);
+    }
+    return PW_OK;
+}
+
 static pw_status read_open(pw_csv *csv, pw_table *table, pw_error *error) {
     pw_catalogue *catalogue = (pw_catalogue *)table->catalogue;
     table->columns = (size_t)pw_csv_columns(csv);
@@ -107,6 +123,7 @@ static pw_status read_open(pw_csv *csv, pw_table *table, pw_error *error) {
     if (!table->column) return no_memory(table->file, error);
     for (size_t column = 0; column < table->columns; column++)
         PW_TRY(split_header(catalogue, table->file, pw_csv_column_name(csv, (int)column), &table->column[column], error));
+    PW_TRY(check_columns(table, error));
     PW_TRY(read_rows(csv, table, error));
     return check_names(table, error);
 }
@@ -117,8 +134,12 @@ pw_status catalogue_read_table(pw_catalogue *catalogue, const char *path, const 
     table->kind = pw_arena_text(catalogue->arena, kind);
     table->file = pw_arena_text(catalogue->arena, path);
     if (!table->kind || !table->file) return no_memory(path, error);
+    struct stat status_of_file;
+    if (stat(path, &status_of_file) == 0 && !S_ISREG(status_of_file.st_mode)) /* a pipe would wait for ever */
+        return pw_fail(error, PW_BAD_INPUT, path, 0, "move it out of the data folder", "this is not a regular file");
+    static const pw_csv_limits limits = {.file_bytes = LARGEST_FILE, .columns = LARGEST_COLUMNS};
     pw_csv *csv = NULL;
-    PW_TRY(pw_csv_open(path, NULL, catalogue->allocator, &csv, error));
+    PW_TRY(pw_csv_open(path, &limits, catalogue->allocator, &csv, error));
     pw_status status = read_open(csv, table, error);
     pw_csv_close(csv);
     return status;

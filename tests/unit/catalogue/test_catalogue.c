@@ -220,10 +220,47 @@ PW_TEST(broken_data_are_refused_with_file_and_line) {
     expect_refused("x.csv", "name,rate [furlong]\na,1\n", 1, "unknown unit 'furlong'");
     expect_refused("x.csv", "name,rate [GB/s\na,1\n", 1, "malformed");
     expect_refused("x.csv", "name,rate [GB/s]\n,1\n", 2, "no name");
+    expect_refused("x.csv", "name,rate [GB/s],rate [MB/s]\na,1,2\n", 1, "'rate' appears twice");
+    expect_refused("x.csv", "name,rate,Rate\na,1,2\n", 1, "'Rate' appears twice");
+    expect_refused("x.csv", "name,\" [GB/s]\"\na,1\n", 1, "column 2 has no name");
+    expect_refused("x.csv", "name,rate [GB/s]\na,1e308\n", 2, "'1e308' is too large");
+    expect_refused("x.csv", "name,rate [GB/s]\na,-1e308\n", 2, "'-1e308' is too large");
+    expect_refused("x.csv", "name,rate [GB/s]\na,0x10\n", 2, "'0x10' is not a number");
+    expect_refused("x.csv", "name,rate [GB/s]\na,nan\n", 2, "'nan' is not a number");
     expect_refused("aliases.csv", "name,target\nq,nothing\n", 2, "which no table holds");
     expect_refused("aliases.csv", "name,target\nL40S,A30\n", 2, "is the name of a row");
     expect_refused("aliases.csv", "name,target\nq,L40S\nQ,A30\n", 3, "already in line 2");
     expect_refused("accelerators.csv", "name,vendor\nq,v\n", 1, "is missing");
+}
+
+/* Folders and pipes are not waited for; a table that would fill the memory is not read to its end. */
+PW_TEST(what_is_no_table_of_fair_size_is_refused_at_once) {
+    enum { FOLDER, PIPE, LARGE, KINDS };
+    for (int kind = FOLDER; kind < KINDS; kind++) {
+        const char *folder = write_folder("x.csv", "name\na\n");
+        char path[256];
+        snprintf(path, sizeof path, "%s/x.csv", folder);
+        unlink(path);
+        if (kind == FOLDER) PW_EXPECT_INT(mkdir(path, 0777), 0);
+        if (kind == PIPE) PW_EXPECT_INT(mkfifo(path, 0666), 0);
+        if (kind == LARGE) {
+            FILE *out = fopen(path, "wb");
+            static char remark[1 << 20];
+            memset(remark, '#', sizeof remark);
+            for (int i = 0; i < 65; i++) fwrite(remark, 1, sizeof remark, out);
+            fclose(out);
+        }
+        pw_catalogue *catalogue = NULL;
+        pw_error error = {0};
+        alarm(20); /* a wait would end the test */
+        PW_EXPECT_INT(pw_catalogue_load(NULL, folder, &catalogue, &error), kind == LARGE ? PW_LIMIT : PW_BAD_INPUT);
+        alarm(0);
+        PW_EXPECT_CONTAINS(error.file, "x.csv");
+        PW_EXPECT_CONTAINS(error.what, kind == LARGE ? "longer than" : "not a regular file");
+        PW_EXPECT(catalogue == NULL);
+        if (kind == FOLDER) rmdir(path);
+        remove_folder(folder, "x.csv");
+    }
 }
 
 PW_TEST(an_unusable_value_of_an_accelerator_is_refused) {
