@@ -152,7 +152,8 @@ pw_status pw_train_lower(const pw_catalogue *catalogue, const pw_cluster *cluste
     if (!plan) return pw_fail(error, PW_NO_MEMORY, file, line, NULL, "no memory for a job");
     PW_TRY(pw_plan_make(catalogue, pw_cluster_device(cluster), pw_cluster_gpus(cluster), desc, plan, file, line, error));
     PW_TRY(pw_plan_lower(plan, arena, job, error));
-    if (!plan->stack.cuda_graphs)
-        PW_TRY(pw_gpu_launch_s(catalogue, pw_cluster_host(cluster), &(*job)->launch_s, error));
+    if (plan->stack.cuda_graphs) return PW_OK;
+    PW_TRY(pw_gpu_launch_s(catalogue, pw_cluster_host(cluster), &(*job)->launch_s, error));
+    (*job)->launch_s *= plan->stack.launch_factor;
     return PW_OK;
 }

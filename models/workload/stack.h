@@ -48,6 +48,7 @@
     X(gradient_fp16) X(gradient_bf16) X(optimizer_fp16) X(optimizer_bf16) /* bytes kept per parameter */ \
     X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \
+    X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */ \
     X(kernel_time_factor)                                                                                \
     X(jitter)               /* longer kernels by this share for every doubling of the nodes: the slowest rank */
 
