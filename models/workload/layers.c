@@ -16,8 +16,7 @@ void *list_add(lowering *low, list *to, size_t size) {
         if (!items) {
             low->out_of_memory = true;
             if (to->capacity) return to->items; /* nothing is kept of such a job */
-            static _Thread_local union { double align; char bytes[256]; } spare;
-            return &spare;
+            return &low->spare;
         }
         if (to->count) memcpy(items, to->items, to->count * size);
         to->items = items;

@@ -67,6 +67,7 @@ typedef struct lowering {
     const pw_plan *plan;
     pw_arena *arena;
     bool out_of_memory; /* checked once, at the end */
+    union { double align; char bytes[256]; } spare; /* what is written after that goes here */
     list kernels, segments, templates, chunks;
     list parts; /* of the segment under construction */
     layer_segments forward, backward;
