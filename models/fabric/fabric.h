@@ -104,7 +104,7 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                             pw_error *error);
 void pw_network_destroy(pw_network *network);
 /* Appends the links from port a to port b to *path (none when a is b). The same arguments always give the same route.
- * Fails with PW_BAD_INPUT when a port does not exist. Costs under 200 ns. */
+ * Fails with PW_BAD_INPUT when a port does not exist, with PW_OUT_OF_RANGE when *path has no room. Costs under 200 ns. */
 pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
 /* The load of a flow that is spread evenly over all equal paths (adaptive routing, or many flows): calls visit once for
  * every link used, with the share of the flow that it carries. Fails as pw_network_route does. */

@@ -1,6 +1,7 @@
 /* Networks: the table of topologies, the fields a user may set, creation and facts. */
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "models/fabric/network_internal.h"
 
@@ -22,6 +23,9 @@ enum { DEFAULT_RADIX = 64, LARGEST_RADIX = 4096, LARGEST_PORTS = 1 << 23 };
 
 static pw_status check_network(const void *description, const char *file, int line, pw_error *error) {
     const pw_network_desc *desc = description;
+    if (desc->radix > LARGEST_RADIX)
+        return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "network.radix is %lld, must be at most %d",
+                       (long long)desc->radix, LARGEST_RADIX);
     if (desc->radix != 0 && desc->radix < 4)
         return pw_fail(error, PW_BAD_INPUT, file, line, "a switch has 4 ports or more; 0 takes the catalogue's",
                        "network.radix is %lld", (long long)desc->radix);
@@ -102,7 +106,12 @@ static bool has_ports(const pw_network *network, uint32_t a, uint32_t b) {
 
 pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path) {
     if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
-    if (port_a != port_b) pw_topology_table[network->desc.topology].route(network, port_a, port_b, hash, path);
+    if (port_a == port_b) return PW_OK;
+    pw_path made = {.count = 0};
+    pw_topology_table[network->desc.topology].route(network, port_a, port_b, hash, &made);
+    if (path->count > PW_ROUTE_MAX - made.count) return PW_OUT_OF_RANGE;
+    memcpy(path->links + path->count, made.links, made.count * sizeof *made.links);
+    path->count += made.count;
     return PW_OK;
 }
 

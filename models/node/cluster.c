@@ -93,6 +93,7 @@ static pw_status add_network(pw_cluster *cluster, pw_error *error) {
 }
 
 static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_error *error) {
+    PW_TRY(pw_description_check(&pw_cluster_kind, desc, NULL, 0, error));
     cluster->arena = pw_arena_create(cluster->allocator);
     if (!cluster->arena) return no_memory(error);
     cluster->wiring = pw_arena_alloc(cluster->arena, sizeof *cluster->wiring);

@@ -43,19 +43,30 @@ static bool nic_path(const pw_cluster *cluster, place at, uint32_t nic, bool out
     return template_host_path(node, from, cpu, at.first_link, path) && template_host_path(node, cpu, to, at.first_link, path);
 }
 
+/* Out of one NIC and into another. */
+static bool port_path(const pw_cluster *cluster, place from, uint32_t out, place to, uint32_t in, uint64_t hash,
+                      pw_path *path) {
+    uint32_t nics = cluster->wiring->nics;
+    return nic_path(cluster, from, out, true, path) &&
+           pw_network_route(cluster->network, from.node * nics + out, to.node * nics + in, hash, path) == PW_OK &&
+           nic_path(cluster, to, in, false, path);
+}
+
+/* The path is empty before. */
 static bool network_path(const pw_cluster *cluster, place from, place to, uint64_t hash, pw_path *path) {
     const node_template *node = &cluster->node;
-    uint32_t nics = cluster->wiring->nics, count = node->nics_per_gpu;
+    uint32_t count = node->nics_per_gpu;
     if (!cluster->network || !count) return false;
     uint32_t out = node->gpu_nics[from.gpu * count + hash % count], in = node->gpu_nics[to.gpu * count + hash % count];
     if (out != in && cluster->is_rail_aligned && node->nic_gpu[in] != NO_LINK) { /* first over NVLink to the rail */
         place helper = from;
         helper.gpu = node->nic_gpu[in];
-        if (helper.gpu == from.gpu || scaleup_path(cluster, from, helper, path)) from = helper, out = in;
+        if ((helper.gpu == from.gpu || scaleup_path(cluster, from, helper, path)) &&
+            port_path(cluster, helper, in, to, in, hash, path))
+            return true;
+        path->count = 0; /* no such way, or a longer one than a route may be */
     }
-    return nic_path(cluster, from, out, true, path) &&
-           pw_network_route(cluster->network, from.node * nics + out, to.node * nics + in, hash, path) == PW_OK &&
-           nic_path(cluster, to, in, false, path);
+    return port_path(cluster, from, out, to, in, hash, path);
 }
 
 pw_status pw_cluster_route(const pw_cluster *cluster, uint32_t from, uint32_t to, uint64_t hash, pw_path *path) {

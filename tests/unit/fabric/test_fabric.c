@@ -109,6 +109,24 @@ PW_TEST(a_route_between_unknown_ports_is_refused) {
     drop(&s);
 }
 
+PW_TEST(a_route_is_appended_whole_or_not_at_all) {
+    setup s;
+    pw_network_desc desc = describe(FAT_TREE, 1, 8);
+    PW_EXPECT(make(&s, &desc, 64, 1, NULL, NULL) == PW_OK);
+    for (uint32_t to = 1; to < 64; to += 31)
+        for (uint32_t used = 0; used <= PW_ROUTE_MAX; used++) {
+            pw_path alone = {0}, path = {.count = used};
+            for (uint32_t i = 0; i < PW_ROUTE_MAX; i++) path.links[i] = 1000000 + i;
+            PW_EXPECT(pw_network_route(s.network, 0, to, 7, &alone) == PW_OK);
+            bool fits = used + alone.count <= PW_ROUTE_MAX;
+            PW_EXPECT(pw_network_route(s.network, 0, to, 7, &path) == (fits ? PW_OK : PW_OUT_OF_RANGE));
+            PW_EXPECT_INT(path.count, fits ? used + alone.count : used);
+            for (uint32_t i = 0; i < path.count; i++)
+                PW_EXPECT(path.links[i] == (i < used ? 1000000 + i : alone.links[i - used]));
+        }
+    drop(&s);
+}
+
 PW_TEST(cables_are_symmetric_and_numbered_in_pairs) {
     state = 2;
     for (int round = 0; round < 60; round++) {
@@ -407,6 +425,12 @@ PW_TEST(impossible_networks_are_refused_with_a_reason) {
     expect_refused(&desc, 9, 1, "oversubscription");
     desc = describe(FAT_TREE, 1, 3);
     expect_refused(&desc, 9, 1, "radix");
+    const int64_t impossible[] = {INT64_MIN, -1, 1, 3, 4097, ((int64_t)1 << 32) + 64, INT64_MAX};
+    for (int topology = SINGLE; topology <= RAILS; topology++)
+        for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++) {
+            desc = describe(topology, 1, impossible[i]);
+            expect_refused(&desc, 9, 1, "radix");
+        }
     desc = describe(FAT_TREE, 1, 8);
     desc.efficiency = NAN;
     expect_refused(&desc, 9, 1, "efficiency is unknown");

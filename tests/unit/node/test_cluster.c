@@ -1,6 +1,7 @@
 /* Laws of clusters: wiring is what the catalogue says, routes are paths over it. */
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "models/node/cluster.h"
 #include "tests/harness/check.h"
@@ -349,7 +350,7 @@ PW_TEST(impossible_clusters_are_refused_with_a_hint) {
     desc = describe("DGX H100", 0);
     expect_refused(&desc, PW_BAD_INPUT, "nodes is 0", "");
     desc = describe("DGX H100", INT64_MAX);
-    expect_refused(&desc, PW_BAD_INPUT, "1048576 GPUs are possible", "");
+    expect_refused(&desc, PW_BAD_INPUT, "between 1 and 1048576", "");
     desc = describe("DGX H100", 1 << 18);
     expect_refused(&desc, PW_BAD_INPUT, "1048576 GPUs are possible", "");
     desc = describe("DGX H100", 2);
@@ -379,6 +380,94 @@ PW_TEST(impossible_clusters_are_refused_with_a_hint) {
     PW_EXPECT(pw_cluster_route(cluster, 0, 16, 0, &path) == PW_BAD_INPUT && path.count == 0);
     PW_EXPECT(pw_cluster_host_route(cluster, 16, true, &path) == PW_BAD_INPUT);
     pw_cluster_destroy(cluster);
+}
+
+/* A description that no script filled is held to the same ranges. */
+PW_TEST(every_number_of_a_description_has_a_range) {
+    static const double numbers[] = {-INFINITY, -1e300, -1, 1e300, INFINITY};
+    static const int64_t counts[] = {INT64_MIN, -1, (int64_t)1 << 32, INT64_MAX};
+    pw_cluster_desc desc, good = describe("DGX H100", 2);
+    double *const figures[] = {&desc.node.nic_Bps,           &desc.node.nvlink_Bps,      &desc.network.oversubscription,
+                               &desc.network.port_Bps,       &desc.network.efficiency,   &desc.network.hop_latency_s,
+                               &desc.network.cable_latency_s};
+    int64_t *const whole[] = {&desc.node.gpus, &desc.node.nics, &desc.nodes, &desc.network.radix};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        for (size_t j = 0; j < sizeof numbers / sizeof *numbers; j++) {
+            desc = good;
+            *figures[i] = numbers[j];
+            expect_refused(&desc, PW_BAD_INPUT, "", "");
+        }
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        for (size_t j = 0; j < sizeof counts / sizeof *counts; j++) {
+            desc = good;
+            *whole[i] = counts[j];
+            expect_refused(&desc, PW_BAD_INPUT, "", "");
+        }
+    desc = good;
+    desc.node.host = "abacus";
+    expect_refused(&desc, PW_BAD_INPUT, "abacus", "grace");
+}
+
+/* The catalogue with another table of nodes, in a folder of its own. */
+static pw_catalogue *with_nodes(const char *rows) {
+    char folder[512], path[1024];
+    snprintf(folder, sizeof folder, "%s/nodes-test-XXXXXX", PW_BINARY_DIR);
+    PW_EXPECT(mkdtemp(folder) != NULL);
+    for (size_t i = 0; i < pw_catalogue_table_count(catalogue()); i++) {
+        const pw_table *table = pw_catalogue_table_at(catalogue(), i);
+        snprintf(path, sizeof path, "%s/%s.csv", folder, pw_table_kind(table));
+        if (strcmp(pw_table_kind(table), "nodes") && strcmp(pw_table_kind(table), "aliases"))
+            PW_EXPECT_INT(symlink(pw_table_file(table), path), 0);
+    }
+    snprintf(path, sizeof path, "%s/nodes.csv", folder);
+    FILE *file = fopen(path, "wb");
+    const pw_table *nodes = pw_catalogue_table(catalogue(), "nodes");
+    for (size_t column = 0; column < pw_table_columns(nodes); column++) {
+        const char *unit = pw_table_column_unit(nodes, column), *name = pw_table_column_name(nodes, column);
+        fprintf(file, *unit ? "%s%s [%s]" : "%s%s", column ? "," : "", name, unit);
+    }
+    fprintf(file, "\n%s", rows);
+    fclose(file);
+    pw_catalogue *made = NULL;
+    pw_error error = {0};
+    if (pw_catalogue_load(NULL, folder, &made, &error) != PW_OK) PW_FAILED("%s:%d: %s", error.file, error.line, error.what);
+    for (size_t i = 0; i < pw_catalogue_table_count(catalogue()); i++) {
+        snprintf(path, sizeof path, "%s/%s.csv", folder, pw_table_kind(pw_catalogue_table_at(catalogue(), i)));
+        unlink(path);
+    }
+    rmdir(folder);
+    return made;
+}
+
+/* GPUs in a long chain of direct links: a way over more links than a route holds is not taken. */
+PW_TEST(a_chain_of_many_gpus_has_sound_routes) {
+    for (int gpus = 2; gpus <= 40; gpus++) {
+        char rows[4096];
+        int used = snprintf(rows, sizeof rows, "chain,H100-SXM5-80GB,%d,x86,2,16,2,0 1,", gpus);
+        for (int g = 0; g < gpus; g++) used += snprintf(rows + used, sizeof rows - (size_t)used, "%d ", g % 2);
+        used += snprintf(rows + used, sizeof rows - (size_t)used, ",pcie,mesh,0,%d,", gpus);
+        for (int g = 1; g < gpus; g++) used += snprintf(rows + used, sizeof rows - (size_t)used, "%d-%d ", g - 1, g);
+        used += snprintf(rows + used, sizeof rows - (size_t)used, ",no,%d,400,NDR,", gpus);
+        for (int g = 0; g < gpus; g++) used += snprintf(rows + used, sizeof rows - (size_t)used, "%d ", g % 2);
+        snprintf(rows + used, sizeof rows - (size_t)used, ",,ASSUMED,none\n");
+        pw_catalogue *own = with_nodes(rows);
+        for (int gpudirect = 0; own && gpudirect < 2; gpudirect++) {
+            pw_cluster_desc desc = describe("chain", 2);
+            desc.node.gpudirect = gpudirect;
+            pw_cluster *cluster = NULL;
+            pw_error error = {0};
+            if (pw_cluster_create(NULL, own, &desc, &cluster, &error) != PW_OK) PW_FAILED("%s", error.what);
+            for (uint32_t a = 0; cluster && a < pw_cluster_gpus(cluster); a++)
+                for (uint32_t b = 0; b < pw_cluster_gpus(cluster); b++) {
+                    pw_path path;
+                    PW_EXPECT(pw_cluster_route(cluster, a, b, a, &path) == PW_OK);
+                    PW_EXPECT(is_path(cluster, &path, pw_cluster_gpu_vertex(cluster, a), pw_cluster_gpu_vertex(cluster, b)));
+                }
+            pw_cluster_destroy(cluster);
+        }
+        pw_catalogue_destroy(own);
+        if (pw_test_failures) break;
+    }
 }
 
 PW_TEST(descriptions_default_check_and_override_by_the_registry) {
