@@ -26,6 +26,7 @@
 ---@field nics? integer network ports per node, a multiple or a divisor of gpus; 0: the server's
 ---@field nic_rate? podwright.quantity line rate of one port, one direction; left out: the server's
 ---@field nvlink_rate? podwright.quantity line rate of all NVLinks of one GPU, one direction; left out: the GPU's
+---@field scaleup_domain? integer GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need
 ---@field host? string kind of CPU, "x86" or "grace"; left out: the server's
 ---@field gpudirect? boolean GPUDirect RDMA: a NIC reads and writes GPU memory; false: data pass through host memory
 ---@overload fun(fields: table): podwright.node

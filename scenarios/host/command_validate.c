@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenarios/host/accuracy_file.h"
 #include "scenarios/host/commands.h"
 #include "scenarios/validation/validation.h"
 
@@ -10,6 +11,7 @@ static const pw_option options[] = {
     {0, "data", "FILE", false, "measurements to replay (CSV with the suite's columns); left out: those that ship with podwright"},
     {0, "by", "COLUMN", true, "group the errors by a column, or by \"side\" (fit or check)"},
     {0, "csv", "OUT", false, "write one line per input row to OUT"},
+    {0, "accuracy", "FILE", false, "replace the suite's rows in FILE; `run` quotes accuracy.csv of the catalogue's data"},
     {0, "json", NULL, false, "as JSON, schema podwright.validation/1"},
     {'o', "output", "FILE", false, "write the report to FILE"},
     PW_HELP_OPTION,
@@ -54,6 +56,8 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
         PW_TRY(pw_host_open(host, rows, &file, error));
         PW_TRY(pw_host_close(file, pw_validation_write_csv(&validation, file, error), error));
     }
+    const char *accuracy = pw_arguments_value(arguments, "accuracy", NULL);
+    if (accuracy) PW_TRY(pw_accuracy_record(accuracy, &validation, catalogue, arena, error));
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
     pw_status status = pw_arguments_has(arguments, "json") ? pw_validation_write_json(&validation, file, arena, error)
                                                            : pw_validation_write_text(&validation, file, arena, error);

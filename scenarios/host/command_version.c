@@ -11,6 +11,13 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#elif __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZERS "address"
 #elif defined(__SANITIZE_THREAD__)

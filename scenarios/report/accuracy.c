@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "scenarios/report/report.h"
+#include "sim/text.h"
 
 static int find_row(const pw_table *table, const char *suite, const char *group) {
     int suite_column = pw_table_find_column(table, "suite"), group_column = pw_table_find_column(table, "group");
@@ -15,7 +16,9 @@ static int find_row(const pw_table *table, const char *suite, const char *group)
 
 static double number_at(const pw_table *table, int row, const char *column) {
     int found = pw_table_find_column(table, column);
-    return found < 0 ? (double)NAN : pw_table_number_at(table, (size_t)row, (size_t)found);
+    double value;
+    if (found < 0 || !pw_text_number(pw_table_text_at(table, (size_t)row, (size_t)found), NULL, &value)) return NAN;
+    return value;
 }
 
 pw_accuracy pw_accuracy_find(const pw_catalogue *catalogue, const char *suite, const char *const *groups) {

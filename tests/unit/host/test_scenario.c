@@ -162,6 +162,30 @@ PW_TEST(a_cluster_alone_is_a_scenario_without_a_job) {
     PW_EXPECT_INT(pw_scenario_origin(&scenario, "cluster")->line, 2);
 }
 
+PW_TEST(each_allocation_may_fail_and_nothing_leaks) {
+    const char *one[] = {"job.tensor_parallel=4"};
+    PW_EXPECT_INT(load_with(good, one, 1), PW_OK); /* writes the file */
+    for (unsigned long long fail_at = 1;; fail_at++) {
+        pw_counting_allocator counting;
+        pw_counting_allocator_init(&counting);
+        counting.fail_at = fail_at;
+        pw_arena *own = pw_arena_create(&counting.allocator);
+        pw_status status = PW_NO_MEMORY;
+        if (own) {
+            pw_scenario_options options = {.allocator = &counting.allocator, .catalogue = catalogue, .overrides = one,
+                                           .override_count = 1};
+            status = pw_scenario_load(path, &options, own, &scenario, &error);
+        }
+        pw_arena_destroy(own);
+        PW_EXPECT_INT(counting.live_bytes, 0);
+        if (status == PW_OK) {
+            PW_EXPECT(fail_at > 5); /* failures were tried */
+            break;
+        }
+        if (status != PW_NO_MEMORY) PW_FAILED("allocation %llu: status %d, %s", fail_at, status, error.what);
+    }
+}
+
 int main(int argc, char **argv) {
     int file = mkstemp(path);
     if (file < 0) return 1;
