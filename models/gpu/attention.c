@@ -19,8 +19,8 @@ void pw_attention_cost(const pw_attention_parameters *parameters, const pw_atten
     /* sum over row blocks of the keys that they see, in whole blocks */
     double seen = row_blocks * all_keys, pairs = queries * keys;
     if (shape->causal) {
-        double before = rows * ceil((keys - queries) / rows); /* keys that every query sees */
-        seen = row_blocks * before + rows * row_blocks * (row_blocks + 1) / 2;
+        double before = rows * ceil((keys - queries) / rows), most = row_blocks - 1; /* keys that every query sees */
+        seen = most * before + rows * most * (most + 1) / 2 + all_keys; /* the last block sees all */
         pairs -= queries * (queries - 1) / 2;
     }
     double groups = shape->batch * shape->heads, blocks = groups * row_blocks;

@@ -68,6 +68,7 @@ static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precisio
 pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *device, pw_gpu **result,
                         pw_error *error) {
     const pw_device *found;
+    *result = NULL;
     PW_TRY(pw_catalogue_device(catalogue, device, &found, error));
     if (!(found->memory_Bps > 0) || !(pw_device_peak16(found) > 0))
         return pw_fail(error, PW_UNSUPPORTED, NULL, found->line, "see `podwright explain` for what the catalogue knows",
@@ -111,9 +112,13 @@ double pw_gpu_reference_clock_Hz(const pw_gpu *gpu) {
     return device->tensor_peak_Hz > 0 ? device->tensor_peak_Hz : device->boost_Hz > 0 ? device->boost_Hz : device->base_Hz;
 }
 
+static bool has_unit(const pw_gpu *gpu, pw_precision precision) {
+    return (unsigned)precision < PW_PRECISION_COUNT && gpu->has[precision];
+}
+
 const char *pw_gpu_provenance(const pw_gpu *gpu, pw_kernel_class kind, pw_precision precision) {
     if (kind != PW_KERNEL_GEMM && kind != PW_KERNEL_ATTENTION) return gpu->traffic_text;
-    if (!gpu->has[precision]) return "the device has no unit for this precision";
+    if (!has_unit(gpu, precision)) return "the device has no unit for this precision";
     return kind == PW_KERNEL_GEMM ? gpu->gemm_text[precision] : gpu->attention_text[precision];
 }
 
@@ -122,23 +127,32 @@ static pw_status bad_dimension(const pw_kernel *kernel, pw_error *error) {
                    "a %s kernel has a size out of range", pw_kernel_class_names[kernel->kind]);
 }
 
+/* Sizes near the end of what a number holds, or a clock near 0. */
+static pw_status check_cost(const pw_kernel *kernel, const pw_kernel_cost *cost, pw_error *error) {
+    if (isfinite(cost->total_s)) return PW_OK;
+    return pw_fail(error, PW_OUT_OF_RANGE, NULL, 0, "are its sizes, the clock and the SMs meant like this?",
+                   "the time of a %s kernel is too long to be a number", pw_kernel_class_names[kernel->kind]);
+}
+
 pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const pw_gpu_state *state, pw_kernel_cost *cost,
                              pw_error *error) {
     double clock = state ? state->clock_ratio : 1, sms = state && state->sms != 0 ? state->sms : gpu->sms;
     pw_precision precision = kernel->precision;
-    if (!(clock > 0) || !(sms > 0 && sms <= gpu->sms))
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the clock ratio is above 0; SMs are above 0 and at most the device's",
+    PW_CHECK((unsigned)kernel->kind < PW_KERNEL_CLASS_COUNT);
+    if (!(clock > 0 && isfinite(clock)) || !(sms > 0 && sms <= gpu->sms))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the clock ratio is above 0 and finite; SMs are above 0 and at most the device's",
                        "%s cannot run at clock ratio %g on %g of %g SMs", gpu->device->name, clock, sms, gpu->sms);
     if (kernel->kind != PW_KERNEL_GEMM && kernel->kind != PW_KERNEL_ATTENTION) {
         if (!(kernel->memory.bytes >= 0 && kernel->memory.flops >= 0) || isinf(kernel->memory.bytes + kernel->memory.flops))
             return bad_dimension(kernel, error);
         pw_traffic_cost(&gpu->traffic, gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
                         kernel->memory.flops, clock, sms / gpu->sms, gpu->saturation, cost);
-        return PW_OK;
+        return check_cost(kernel, cost, error);
     }
-    if (!gpu->has[precision])
+    if (!has_unit(gpu, precision))
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "choose a precision that `podwright explain` lists for the device",
-                       "%s has no %s arithmetic", gpu->device->name, pw_precision_names[precision]);
+                       "%s has no %s arithmetic", gpu->device->name,
+                       (unsigned)precision < PW_PRECISION_COUNT ? pw_precision_names[precision] : "such");
     if (kernel->kind == PW_KERNEL_GEMM) {
         double output_bytes = kernel->gemm.output_bytes_per_element;
         if (kernel->gemm.batch < 1 || kernel->gemm.m < 1 || kernel->gemm.n < 1 || kernel->gemm.k < 1 ||
@@ -147,7 +161,7 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
         if (output_bytes == 0) output_bytes = fmax(2, pw_precision_bytes(precision));
         pw_gemm_cost(&gpu->gemm[precision], (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
                      (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised, clock, sms, cost);
-        return PW_OK;
+        return check_cost(kernel, cost, error);
     }
     pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
                                 (double)kernel->attention.keys,     (double)kernel->attention.heads,
@@ -157,7 +171,7 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
         shape.head_dim < 1)
         return bad_dimension(kernel, error);
     pw_attention_cost(&gpu->attention[precision], &gpu->attention_machine[precision], &shape, clock, sms, cost);
-    return PW_OK;
+    return check_cost(kernel, cost, error);
 }
 
 pw_status pw_gpu_launch_s(const pw_catalogue *catalogue, const char *host, double *launch_s, pw_error *error) {

@@ -77,7 +77,8 @@ typedef struct pw_gpu_state {
 } pw_gpu_state;
 
 /* T_solo. state NULL: reference clock, all SMs. Fails (PW_UNSUPPORTED) when the device has no unit for the precision,
- * (PW_BAD_INPUT) on a dimension < 1. Costs under a microsecond. */
+ * (PW_BAD_INPUT) on a dimension < 1, a clock ratio that is not above 0 and finite, or SMs that the device lacks,
+ * (PW_OUT_OF_RANGE) when the time is no finite number. Costs under a microsecond. */
 pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const pw_gpu_state *state, pw_kernel_cost *cost,
                              pw_error *error);
 

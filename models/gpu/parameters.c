@@ -59,7 +59,9 @@ pw_status pw_gemm_parameters_read(const pw_table *table, size_t row, pw_gemm_par
     PW_TRY(read_number(table, row, column, low, high, !strncmp(column, "cast", 4), &parameters->field, error));
     PW_GEMM_PARAMETER_MAP(READ)
 #undef READ
-    return PW_OK;
+    if (isnan(parameters->cast) == isnan(parameters->cast_traffic)) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "podwright-fit writes this file",
+                   "cast and cast_traffic are both numbers or both empty");
 }
 
 pw_status pw_attention_parameters_read(const pw_table *table, size_t row, pw_attention_parameters *parameters,
@@ -68,7 +70,10 @@ pw_status pw_attention_parameters_read(const pw_table *table, size_t row, pw_att
     PW_TRY(read_number(table, row, column, low, high, false, &parameters->field, error));
     PW_ATTENTION_PARAMETER_MAP(READ)
 #undef READ
-    return PW_OK;
+    if (parameters->flop_efficiency * parameters->backward_efficiency <= 1) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "podwright-fit writes this file",
+                   "flop_efficiency x backward_efficiency is %g: a backward pass would beat peak flop/s",
+                   parameters->flop_efficiency * parameters->backward_efficiency);
 }
 
 pw_status pw_traffic_parameters_read(const pw_table *table, size_t row, pw_traffic_parameters *parameters,

@@ -197,6 +197,71 @@ PW_TEST(batched_multiply_equals_taller_multiply_of_whole_tiles) {
     pw_gpu_destroy(gpu);
 }
 
+PW_TEST(a_causal_mask_never_costs_time) {
+    printf("# seed %llu\n", (unsigned long long)seed);
+    state_of_draws = seed;
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        for (int i = 0; i < DRAWS; i++) {
+            pw_kernel masked = attention(draw(1, 64), draw(1, 8192), true, i % 4 == 0), full;
+            if (i % 3) masked.attention.keys += draw(1, 8192);
+            full = masked;
+            full.attention.causal = false;
+            double with = cost_of(gpu, masked, 1, 0).total_s, without = cost_of(gpu, full, 1, 0).total_s;
+            PW_EXPECT(with <= without * (1 + 1e-12));
+            if (masked.attention.queries == 1) PW_EXPECT_NEAR(with, without, 1e-12); /* the last query sees all keys */
+        }
+        pw_gpu_destroy(gpu);
+    }
+}
+
+/* Whatever is asked: an error, or a finite time that arithmetic and memory allow. */
+PW_TEST(extremes_give_a_finite_time_or_an_error) {
+    static const int64_t sizes[] = {1, 2, (int64_t)1 << 40, INT64_MAX};
+    static const double clocks[] = {5e-324, 1e-300, 1e-9, 1, 1e300, 0, -1, INFINITY, -INFINITY, NAN};
+    static const double shares[] = {5e-324, 1e-300, 0.5, 0, 1, 1e9, -1, INFINITY, NAN}, bytes[] = {0, 1e300, 1e-300, INFINITY, NAN};
+    enum { SIZES = 4, CLOCKS = 10, FINE_CLOCKS = 5, SHARES = 9, FINE_SHARES = 5, BYTES = 5 };
+    pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
+    const pw_device *device = pw_gpu_device(gpu);
+    int answers = 0;
+    for (int i = 0; i < SIZES * SIZES * BYTES; i++)
+        for (int c = 0; c < CLOCKS; c++)
+            for (int s = 0; s < SHARES; s++) {
+                int64_t one = sizes[i % SIZES], other = sizes[i / SIZES % SIZES];
+                double extra = bytes[i / SIZES / SIZES];
+                pw_kernel kernels[] = {gemm(one, other, one), attention(other, one, i % 2, i % 3), {.kind = PW_KERNEL_NORM}};
+                kernels[0].gemm.batch = other;
+                kernels[0].gemm.output_bytes_per_element = extra;
+                kernels[1].attention.keys = other;
+                kernels[1].attention.head_dim = one;
+                kernels[2].memory.bytes = extra, kernels[2].memory.flops = extra;
+                for (int k = 0; k < 3; k++) {
+                    pw_kernel_cost cost = {0};
+                    pw_error error = {0};
+                    pw_gpu_state state = {clocks[c], shares[s]};
+                    pw_status status = pw_gpu_kernel_cost(gpu, &kernels[k], &state, &cost, &error);
+                    if (c >= FINE_CLOCKS || s >= FINE_SHARES) PW_EXPECT_INT(status, PW_BAD_INPUT);
+                    if (status != PW_OK) PW_EXPECT(error.what[0] && (status == PW_BAD_INPUT || status == PW_OUT_OF_RANGE));
+                    if (status != PW_OK) continue;
+                    answers++;
+                    PW_EXPECT(isfinite(cost.total_s) && cost.total_s > 0);
+                    PW_EXPECT(k == 2 || cost.total_s >= cost.flops / (device->peak_flops[PW_PRECISION_FP16] * clocks[c]) * 0.999999);
+                    PW_EXPECT(cost.total_s >= cost.hbm_bytes / device->memory_Bps * 0.999999);
+                }
+                if (pw_test_failures) return;
+            }
+    PW_EXPECT(answers > 1000);
+    pw_kernel kernel = gemm(1, 1, 1);
+    const int unset[] = {-1, PW_PRECISION_COUNT};
+    for (int i = 0; i < 2; i++) {
+        kernel.precision = (pw_precision)unset[i];
+        pw_kernel_cost cost;
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, NULL), PW_UNSUPPORTED);
+        PW_EXPECT_CONTAINS(pw_gpu_provenance(gpu, PW_KERNEL_GEMM, kernel.precision), "no unit");
+    }
+    pw_gpu_destroy(gpu);
+}
+
 PW_TEST(bad_sizes_and_missing_units_are_errors) {
     pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
     pw_error error = {0};
@@ -219,8 +284,9 @@ PW_TEST(bad_sizes_and_missing_units_are_errors) {
     kernel = (pw_kernel){.kind = PW_KERNEL_LOSS, .precision = PW_PRECISION_BF16, .memory = {-1, 0}};
     PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, &error), PW_BAD_INPUT);
     PW_EXPECT_CONTAINS(error.what, "loss");
-    pw_gpu *none = NULL;
+    pw_gpu *none = gpu;
     PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "A1000-SXM9", &none, &error), PW_NOT_FOUND);
+    PW_EXPECT(!none);
     pw_gpu_destroy(gpu);
 }
 

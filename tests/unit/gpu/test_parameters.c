@@ -171,4 +171,21 @@ PW_TEST(a_broken_table_is_named_with_its_line) {
     expect_broken("kernel-attention-parameters.csv", "trtllm 1.0.0\",1410,", "trtllm 1.0.0\",1410,9", PW_BAD_INPUT, 2, "start");
 }
 
+/* Each cell is within its limits, but they do not go together. */
+PW_TEST(parameters_that_contradict_each_other_are_refused) {
+    pw_error error = {0};
+    pw_catalogue *whole = load(NULL, &error);
+    const pw_table *attention = pw_catalogue_table(whole, "kernel-attention-parameters");
+    const pw_table *gemm = pw_catalogue_table(whole, "kernel-gemm-parameters");
+    char from[256], to[256];
+    size_t column = (size_t)pw_table_find_column(attention, "backward_efficiency");
+    snprintf(from, sizeof from, ",%s,", pw_table_text_at(attention, 0, column));
+    expect_broken("kernel-attention-parameters.csv", from, ",2.9,", PW_BAD_INPUT, 2, "beat peak");
+    column = (size_t)pw_table_find_column(gemm, "tile_discount"); /* cast and cast_traffic follow, empty */
+    snprintf(from, sizeof from, ",%s,,,", pw_table_text_at(gemm, 0, column));
+    snprintf(to, sizeof to, ",%s,,5,", pw_table_text_at(gemm, 0, column));
+    expect_broken("kernel-gemm-parameters.csv", from, to, PW_BAD_INPUT, 2, "both numbers or both empty");
+    pw_catalogue_destroy(whole);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
