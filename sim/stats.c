@@ -150,7 +150,8 @@ uint64_t pw_histogram_count(const pw_histogram *histogram) { return histogram->c
 double pw_histogram_quantile(const pw_histogram *histogram, double p) {
     if (histogram->count == 0 || !(p >= 0 && p <= 1)) return unknown;
     double wanted = p * (double)(histogram->count - 1);
-    uint64_t rank = (uint64_t)wanted, passed = histogram->zeros;
+    /* a count above 2^53 is rounded in wanted, perhaps up */
+    uint64_t last = histogram->count - 1, rank = wanted < (double)last ? (uint64_t)wanted : last, passed = histogram->zeros;
     if (rank < passed) return 0;
     for (uint64_t bin = 0; bin < BINS; bin++) {
         passed += histogram->bins[bin];

@@ -130,6 +130,21 @@ PW_TEST(histogram_quantiles_are_within_half_a_percent_and_merge) {
     pw_sample_release(&exact);
 }
 
+PW_TEST(histogram_quantiles_hold_for_any_count) {
+    for (int bits = 1; bits < 64; bits++)
+        for (uint64_t more = 0; more < 3; more++) {
+            pw_histogram *histogram = pw_histogram_create(NULL);
+            uint64_t half = (UINT64_C(1) << (bits - 1)) + more - 1;
+            pw_histogram_add(histogram, 1, half + 1);
+            pw_histogram_add(histogram, 1000, half);
+            PW_EXPECT_NEAR(pw_histogram_quantile(histogram, 0), 1, 0.004);
+            PW_EXPECT_NEAR(pw_histogram_quantile(histogram, 0.25), 1, 0.004);
+            if (half > 2) PW_EXPECT_NEAR(pw_histogram_quantile(histogram, 0.75), 1000, 0.004);
+            if (half) PW_EXPECT_NEAR(pw_histogram_quantile(histogram, 1), 1000, 0.004);
+            pw_histogram_destroy(histogram);
+        }
+}
+
 PW_TEST(errors_are_summed_up_in_one_line) {
     const double errors[] = {0.1, -0.2, 0.05, -0.05, 0};
     pw_error_summary summary;
