@@ -267,6 +267,25 @@ static row_reader scaleup_row(const row_reader *in, const pw_device *device) {
     return *in;
 }
 
+/* The row's pairs must be those of this GPU and of so many: no GPU has more links than its data sheet. */
+static pw_status check_mesh(const row_reader *in, const node_wiring *wiring, pw_error *error) {
+    const char *server = pw_table_text_at(in->table, in->row, 0), *gpu = wiring->device->name;
+    uint32_t known = 0;
+    PW_TRY(row_count(in, "gpus", NODE_GPUS, &known, error));
+    if (wiring->gpus > known)
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "add a row to nodes.csv for such a node",
+                       "how %u %s are joined is not known, only %u as in '%s'", wiring->gpus, gpu, known, server);
+    for (uint32_t a = 0; a < wiring->gpus; a++) {
+        uint32_t links = 0;
+        for (uint32_t b = 0; b < wiring->gpus; b++) links += wiring->pairs[a][b];
+        if (links > wiring->device->scaleup_links)
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give node.gpu and node.gpus without node.server for a node of your own",
+                           "a GPU of '%s' has %u direct links, but %s has %g", server, links, gpu,
+                           wiring->device->scaleup_links);
+    }
+    return PW_OK;
+}
+
 static pw_status resolve_scaleup(const pw_catalogue *catalogue, const row_reader *node, const pw_node_desc *desc,
                                  node_wiring *wiring, uint32_t row_gpus, pw_error *error) {
     const pw_device *device = wiring->device;
@@ -290,7 +309,8 @@ static pw_status resolve_scaleup(const pw_catalogue *catalogue, const row_reader
         wiring->scaleup = SCALEUP_MESH;
         wiring->domain = wiring->gpus;
         wiring->link_Bps = wiring->scaleup_Bps / device->scaleup_links;
-        return read_pairs(&in, wiring, error);
+        PW_TRY(read_pairs(&in, wiring, error));
+        return check_mesh(&in, wiring, error);
     }
     if (strcmp(kind, "nvswitch")) return bad_row(&in, "scaleup", error, "must be nvswitch, mesh or none");
     uint32_t domain = 0, domain_gpus = row_gpus;

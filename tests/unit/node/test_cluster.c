@@ -382,6 +382,49 @@ PW_TEST(impossible_clusters_are_refused_with_a_hint) {
     pw_cluster_destroy(cluster);
 }
 
+/* Any GPU in any server, and any number of any GPU: refused, or no more NVLink than the GPU has, and what is called a
+ * domain can be reached over it. */
+PW_TEST(no_gpu_has_more_links_than_its_data_sheet) {
+    const pw_table *nodes = pw_catalogue_table(catalogue(), "nodes"), *gpus = pw_catalogue_table(catalogue(), "accelerators");
+    int built = 0;
+    for (size_t row = 0; row < pw_table_rows(nodes); row++)
+        for (size_t gpu = 0; gpu < pw_table_rows(gpus); gpu++)
+            for (int64_t count = 1; count <= 64; count += count < 10 ? 1 : 18) {
+                const char *server = pw_table_text_at(nodes, row, 0);
+                pw_cluster_desc desc = describe(strcmp(server, "generic") ? server : NULL, 1);
+                if (desc.node.server && count > 8) continue;
+                desc.node.gpu = pw_table_text_at(gpus, gpu, 0);
+                desc.node.gpus = count;
+                pw_cluster *cluster = NULL;
+                if (pw_cluster_create(NULL, catalogue(), &desc, &cluster, NULL) != PW_OK) continue;
+                built++;
+                const pw_fabric *fabric = pw_cluster_fabric(cluster);
+                double line_Bps = pw_cluster_scaleup_Bps(cluster), leaving[64] = {0};
+                for (pw_link l = 0; l < pw_fabric_links(fabric); l++) {
+                    const pw_link_info *link = pw_fabric_link(fabric, l);
+                    for (uint32_t g = 0; link->kind == PW_LINK_NVLINK && g < pw_cluster_gpus(cluster); g++)
+                        if (link->from == pw_cluster_gpu_vertex(cluster, g)) leaving[g] += link->bandwidth_Bps;
+                }
+                for (uint32_t g = 0; g < pw_cluster_gpus(cluster); g++) {
+                    pw_path path;
+                    PW_EXPECT(leaving[g] <= line_Bps * (1 + 1e-12));
+                    PW_EXPECT(pw_cluster_route(cluster, 0, g, 0, &path) == PW_OK);
+                    if (!g || g >= pw_cluster_scaleup_domain(cluster)) continue;
+                    PW_EXPECT_INT(pw_fabric_link(fabric, path.links[0])->kind, PW_LINK_NVLINK);
+                }
+                if (pw_test_failures) printf("# %lld %s in %s\n", (long long)count, desc.node.gpu, server);
+                pw_cluster_destroy(cluster);
+                if (pw_test_failures) return;
+            }
+    PW_EXPECT(built > 1000);
+    pw_cluster_desc desc = describe("DGX-1 V100", 1);
+    desc.node.gpu = "P100-SXM2-16GB";
+    expect_refused(&desc, PW_BAD_INPUT, "6 direct links, but P100-SXM2-16GB has 4", "without node.server");
+    desc = describe(NULL, 1);
+    desc.node.gpu = "MI300X", desc.node.gpus = 16;
+    expect_refused(&desc, PW_UNSUPPORTED, "how 16 MI300X are joined is not known", "nodes.csv");
+}
+
 /* A description that no script filled is held to the same ranges. */
 PW_TEST(every_number_of_a_description_has_a_range) {
     static const double numbers[] = {-INFINITY, -1e300, -1, 1e300, INFINITY};
