@@ -13,7 +13,7 @@
 
 #include "sim/text.h"
 
-enum { BUFFER = 1 << 16, ATTEMPTS = 1000 };
+enum { BUFFER = 1 << 16, ATTEMPTS = 1000, MOST_LINKS = 40 };
 
 struct pw_file {
     const pw_allocator *allocator;
@@ -33,7 +33,7 @@ static pw_status cannot(const char *what, const char *path, int code, pw_error *
                    *path ? "" : " the output", strerror(code));
 }
 
-/* A link is followed, so that the rename replaces the file and not the link. */
+/* A link is followed, also to a file that is still to come, so that the rename replaces the file and not the link. */
 static int resolve(const char *path, char resolved[PATH_MAX]) {
     if (realpath(path, resolved)) return 0;
     if (errno != ENOENT) return errno;
@@ -41,7 +41,17 @@ static int resolve(const char *path, char resolved[PATH_MAX]) {
     if (length == 0) return ENOENT;
     if (length >= PATH_MAX) return ENAMETOOLONG;
     memcpy(resolved, path, length + 1);
-    return 0;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        char target[PATH_MAX];
+        ssize_t size = readlink(resolved, target, sizeof target);
+        if (size < 0) return 0; /* no link, or nothing there yet; opening it tells what else is wrong */
+        const char *slash = target[0] == '/' ? NULL : strrchr(resolved, '/');
+        size_t folder = slash ? (size_t)(slash - resolved) + 1 : 0;
+        if (folder + (size_t)size >= PATH_MAX) return ENAMETOOLONG;
+        memcpy(resolved + folder, target, (size_t)size);
+        resolved[folder + (size_t)size] = '\0';
+    }
+    return ELOOP;
 }
 
 static int open_target(pw_file *file) {

@@ -127,6 +127,30 @@ PW_TEST(a_link_stays_a_link) {
     PW_EXPECT_INT(tear_down(), 2);
 }
 
+PW_TEST(links_to_a_file_that_is_still_to_come_stay_links) {
+    for (int absolute = 0; absolute < 2; absolute++) {
+        set_up();
+        char first[700], second[700], circle[700];
+        snprintf(first, sizeof first, "%s/first", folder);
+        snprintf(second, sizeof second, "%s/second", folder);
+        snprintf(circle, sizeof circle, "%s/circle", folder);
+        PW_EXPECT_INT(symlink(absolute ? target : "out.txt", first), 0);
+        PW_EXPECT_INT(symlink("first", second), 0);
+        PW_EXPECT_INT(symlink("circle", circle), 0);
+        pw_file *file = NULL;
+        PW_EXPECT_INT(pw_file_create(second, NULL, &file, &error), PW_OK);
+        pw_file_text(file, "through");
+        PW_EXPECT(content(target) == NULL);
+        PW_EXPECT_INT(pw_file_commit(file, &error), PW_OK);
+        PW_EXPECT_TEXT(content(target), "through");
+        struct stat status;
+        PW_EXPECT(lstat(first, &status) == 0 && S_ISLNK(status.st_mode));
+        PW_EXPECT(lstat(second, &status) == 0 && S_ISLNK(status.st_mode));
+        PW_EXPECT_INT(pw_file_create(circle, NULL, &file, &error), PW_IO);
+        PW_EXPECT_INT(tear_down(), 4);
+    }
+}
+
 PW_TEST(impossible_places_are_refused_at_once) {
     pw_file *file;
     PW_EXPECT_INT(pw_file_create("/nonexistent/folder/x", NULL, &file, &error), PW_IO);
