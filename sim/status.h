@@ -29,6 +29,7 @@
     X(DEADLOCK, "deadlock")                /* operations wait for ever */ \
     X(LAW, "a law is broken")              /* the model contradicts physics */ \
     X(LIMIT, "limit reached")              /* time, memory, instructions */ \
+    X(CLAIM, "a claim does not hold")      /* a validation or an expectation failed */ \
     X(INTERRUPTED, "interrupted")
 
 typedef enum pw_status {

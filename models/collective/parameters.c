@@ -131,7 +131,8 @@ pw_status parameters_load(const pw_allocator *allocator, const pw_catalogue *cat
         return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0,
                        "the table comes with podwright; is the data folder complete?",
                        "the catalogue has no table '%s'", table_kind);
-    snprintf(set->file, sizeof set->file, "%s", pw_table_file(table));
+    const char *slash = strrchr(pw_table_file(table), '/'); /* a result must not depend on where the data lie */
+    snprintf(set->file, sizeof set->file, "%s", slash ? slash + 1 : pw_table_file(table));
     pw_status status = read_rows(allocator, table, arch, true, set, error);
     set->own = set->count;
     if (status == PW_OK) status = read_rows(allocator, table, arch, false, set, error);

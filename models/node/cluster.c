@@ -92,6 +92,16 @@ static pw_status add_network(pw_cluster *cluster, pw_error *error) {
     return status;
 }
 
+/* GPUs per scale-up domain. Nodes that do not fill the last domain are spread evenly where some number of nodes per
+ * domain, at least half of the most, divides them: 128 trays of NVL72 racks sit 16 in each of 8 racks, as jobs get them. */
+static uint32_t spread_domain(const node_wiring *wiring, uint32_t nodes, bool is_given) {
+    uint32_t most = wiring->domain / wiring->gpus;
+    if (is_given || most < 2 || nodes <= most) return wiring->domain;
+    for (uint32_t each = most; each >= (most + 1) / 2; each--)
+        if (nodes % each == 0) return each * wiring->gpus;
+    return wiring->domain;
+}
+
 static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_error *error) {
     PW_TRY(pw_description_check(&pw_cluster_kind, desc, NULL, 0, error));
     cluster->arena = pw_arena_create(cluster->allocator);
@@ -111,7 +121,7 @@ static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_erro
     cluster->network_desc = desc->network;
     if (desc->network.topology < 0 || desc->network.topology >= 3 /* checked again by the network */)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "network.topology is not given");
-    cluster->domain = cluster->wiring->domain;
+    cluster->domain = spread_domain(cluster->wiring, cluster->nodes, desc->node.scaleup_domain > 0);
     PW_TRY(template_create(cluster->allocator, cluster->wiring, &cluster->node, error));
     PW_TRY(pw_fabric_create(cluster->allocator, &cluster->fabric, error));
     if (!add_nodes(cluster)) return no_memory(error);

@@ -28,6 +28,8 @@ static const pw_field node_fields[] = {
      "line rate of one port, one direction; left out: the server's"},
     {"nvlink_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, offsetof(pw_node_desc, nvlink_Bps), 1e6, 1e14, "", NULL, NULL,
      "line rate of all NVLinks of one GPU, one direction; left out: the GPU's"},
+    {"scaleup_domain", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_node_desc, scaleup_domain), 0, 1 << 20, "0", NULL, NULL,
+     "GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need"},
     {"host", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_node_desc, host), 0, 0, "", NULL, NULL,
      "kind of CPU, \"x86\" or \"grace\"; left out: the server's"},
     {"gpudirect", PW_FIELD_BOOL, PW_UNIT_NONE, offsetof(pw_node_desc, gpudirect), 0, 0, "true", NULL, NULL,

@@ -304,6 +304,8 @@ static pw_status resolve_scaleup(const pw_catalogue *catalogue, const row_reader
     wiring->multicast = !strcmp(row_text(&in, "multicast"), "yes");
     PW_TRY(row_count(&in, "scaleup_planes", 1024, &wiring->planes, error));
     PW_TRY(node_latency(catalogue, "scaleup hop", &wiring->scaleup_hop_s, error));
+    if (strcmp(kind, "nvswitch") && desc->scaleup_domain > 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "node.scaleup_domain needs GPUs joined by NVSwitches");
     if (!strcmp(kind, "mesh")) {
         if (!(device->scaleup_links > 0)) return bad_row(&gpu, "scaleup_links", error, "a mesh needs the number of links");
         wiring->scaleup = SCALEUP_MESH;
@@ -319,6 +321,12 @@ static pw_status resolve_scaleup(const pw_catalogue *catalogue, const row_reader
     wiring->scaleup = SCALEUP_NVSWITCH;
     /* nodes per domain stay */
     wiring->domain = domain > domain_gpus && domain_gpus ? domain / domain_gpus * wiring->gpus : wiring->gpus;
+    if (desc->scaleup_domain <= 0) return PW_OK;
+    if (desc->scaleup_domain % wiring->gpus)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "a scale-up domain holds whole nodes",
+                       "node.scaleup_domain is %lld, no multiple of the %u GPUs of a node", (long long)desc->scaleup_domain,
+                       wiring->gpus);
+    wiring->domain = (uint32_t)desc->scaleup_domain;
     return PW_OK;
 }
 

@@ -89,10 +89,18 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
 #define READ_NUMBER(column) PW_TRY(number_of(table, row, #column, &stack->column, error));
     PW_STACK_NUMBER_MAP(READ_NUMBER)
 #undef READ_NUMBER
-    if (!(stack->tp_exposed <= 1) || stack->vocabulary_multiple < 1 || !(stack->kernel_time_factor > 0))
+    if (!(stack->tp_exposed <= 1) || stack->vocabulary_multiple < 1)
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row),
-                       "tp_exposed is 0 to 1, vocabulary_multiple at least 1, kernel_time_factor above 0",
+                       "tp_exposed is 0 to 1, vocabulary_multiple at least 1",
                        "stack %s has a value out of range", stack->name);
+
+    const pw_table *factors = pw_catalogue_table(catalogue, "stack-factors");
+    int factor_row = factors ? pw_table_find_row(factors, stack->name) : -1;
+    stack->kernel_time_factor = 1;
+    if (factor_row >= 0) PW_TRY(number_of(factors, (size_t)factor_row, "factor", &stack->kernel_time_factor, error));
+    if (!(stack->kernel_time_factor > 0))
+        return pw_fail(error, PW_BAD_INPUT, pw_table_file(factors), pw_table_line(factors, (size_t)factor_row), "above 0",
+                       "the factor of stack %s is out of range", stack->name);
 
     int reserve_row = pw_table_find_row(reserve, stack->name);
     if (reserve_row < 0)

@@ -49,7 +49,6 @@
     X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \
     X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */ \
-    X(kernel_time_factor)                                                                                \
     X(jitter)               /* longer kernels by this share for every doubling of the nodes: the slowest rank */
 
 typedef struct pw_stack {
@@ -61,6 +60,7 @@ typedef struct pw_stack {
 #define PW_STACK_NUMBER(column) double column;
     PW_STACK_NUMBER_MAP(PW_STACK_NUMBER)
 #undef PW_STACK_NUMBER
+    double kernel_time_factor; /* table stack-factors: fitted on whole steps; 1 where there is none */
     double reserve_bytes, fragmentation; /* table memory-reserve: context and libraries; share of the rest */
 } pw_stack;
 

@@ -1,16 +1,19 @@
-/* `podwright validate`; compiled when the folder of suites is there. */
-#if __has_include("scenarios/validation/validation.h")
+/* `podwright validate`. */
 #include <stdio.h>
 #include <string.h>
 
 #include "scenarios/host/accuracy_file.h"
 #include "scenarios/host/commands.h"
 #include "scenarios/validation/validation.h"
+#include "sim/text.h"
 
 static const pw_option options[] = {
     {0, "data", "FILE", false, "measurements to replay (CSV with the suite's columns); left out: those that ship with podwright"},
     {0, "by", "COLUMN", true, "group the errors by a column, or by \"side\" (fit or check)"},
-    {0, "csv", "OUT", false, "write one line per input row to OUT"},
+    {0, "only", "COLUMN=VALUE", true, "only rows whose column has that value (VALUE,VALUE: one of them); side=check works too"},
+    {0, "csv", "OUT", false, "write one line per input row to OUT (-: instead of the report)"},
+    {0, "claim-mape", "PERCENT", false, "exit with 3 unless the mean absolute error is at most PERCENT"},
+    {0, "claim-beats", "RATIO", false, "exit with 3 unless median and p90 are at most RATIO times the baseline's"},
     {0, "accuracy", "FILE", false, "replace the suite's rows in FILE; `run` quotes accuracy.csv of the catalogue's data"},
     {0, "json", NULL, false, "as JSON, schema podwright.validation/1"},
     {'o', "output", "FILE", false, "write the report to FILE"},
@@ -38,6 +41,14 @@ static pw_status find_suite(const char *name, const pw_suite **suite, pw_error *
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "there is no suite '%.200s'", name);
 }
 
+static pw_status number(const pw_arguments *arguments, const char *option, double *value, pw_error *error) {
+    const char *text = pw_arguments_value(arguments, option, NULL);
+    *value = 0;
+    const char *end;
+    if (!text || (pw_text_number(text, &end, value) && !*end && *value > 0)) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give a number above 0", "--%s '%.100s'", option, text);
+}
+
 static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_error *error) {
     const pw_suite *suite;
@@ -47,6 +58,13 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     pw_validation_options how = {.data = pw_arguments_value(arguments, "data", NULL), .interrupt = host->interrupt};
     for (const char *column; (column = pw_arguments_each(arguments, "by", (int)how.by_count));) by[how.by_count++] = column;
     if (how.by_count) how.by = by;
+    const char **only = pw_arena_alloc(arena, ((size_t)arguments->option_count + 1) * sizeof *only);
+    if (!only) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    for (const char *each; (each = pw_arguments_each(arguments, "only", (int)how.only_count));) only[how.only_count++] = each;
+    how.only = only;
+    double mape_pct, ratio;
+    PW_TRY(number(arguments, "claim-mape", &mape_pct, error));
+    PW_TRY(number(arguments, "claim-beats", &ratio, error));
     pw_host_talk(host, "Validating %s ...", suite->name);
     pw_validation validation;
     PW_TRY(pw_validation_run(suite, catalogue, &how, arena, &validation, error));
@@ -55,13 +73,15 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     if (rows) {
         PW_TRY(pw_host_open(host, rows, &file, error));
         PW_TRY(pw_host_close(file, pw_validation_write_csv(&validation, file, error), error));
+        if (strcmp(rows, "-") == 0) return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
     }
     const char *accuracy = pw_arguments_value(arguments, "accuracy", NULL);
     if (accuracy) PW_TRY(pw_accuracy_record(accuracy, &validation, catalogue, arena, error));
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
     pw_status status = pw_arguments_has(arguments, "json") ? pw_validation_write_json(&validation, file, arena, error)
                                                            : pw_validation_write_text(&validation, file, arena, error);
-    return pw_host_close(file, status, error);
+    PW_TRY(pw_host_close(file, status, error));
+    return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
 }
 
 static int run(pw_host *host, const pw_arguments *arguments) {
@@ -71,4 +91,3 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 const pw_command pw_command_validate = {
     "validate", "SUITE", "replays published measurements: predicted against measured, beside a trivial baseline",
     "Suites: training, memory, gemm, attention. Rows that cannot be simulated are listed with the reason.\n", options, 1, 1, run};
-#endif

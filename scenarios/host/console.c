@@ -16,6 +16,7 @@ int pw_exit_code(pw_status status) {
     case PW_BAD_INPUT:
     case PW_NOT_FOUND:
     case PW_UNSUPPORTED: return PW_EXIT_USAGE;
+    case PW_CLAIM: return PW_EXIT_CLAIM;
     case PW_INTERRUPTED: return PW_EXIT_INTERRUPTED;
     default: return PW_EXIT_FAILED;
     }

@@ -11,7 +11,7 @@ return o.scenario "GPT 1T on 3,072 A100" {
     network = o.network { topology = "rail_optimized", port_rate = 200 * u.Gbps },
   },
   job = o.train "pre-training" {
-    model             = o.model "gpt-1008b",
+    model             = o.model "megatron-1008b",
     sequence          = 2048,
     global_batch      = 3072,
     micro_batch       = 1,

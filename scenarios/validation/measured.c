@@ -2,10 +2,10 @@
 #include "scenarios/validation/validation.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/csv.h"
+#include "sim/text.h"
 
 static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory"); }
 
@@ -70,9 +70,9 @@ pw_status pw_measured_number(const pw_measured *measured, uint32_t row, const ch
     const char *text = pw_measured_text(measured, row, column);
     *value = NAN;
     if (!*text) return PW_OK;
-    char *end;
-    double number = strtod(text, &end);
-    if (*end || end == text || !isfinite(number))
+    const char *end;
+    double number;
+    if (!pw_text_number(text, &end, &number) || *end || !isfinite(number))
         return pw_fail(error, PW_BAD_INPUT, measured->file, measured->lines[row], "write a decimal number or leave it empty",
                        "column '%s': '%s' is no number", column, text);
     *value = number;

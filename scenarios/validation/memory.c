@@ -85,7 +85,8 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     if (!known) why = "the model is no dense decoder of a known family";
     else if (job.tensor_parallel < 1 || job.pipeline_parallel < 1 || job.data_parallel < 1 || job.micro_batch < 1)
         why = "the source leaves out the plan";
-    if (job.global_batch < 1) job.global_batch = job.micro_batch * job.data_parallel * job.pipeline_parallel;
+    /* A batch that is not given is large enough to fill the pipeline. */
+    if (job.global_batch < 1) job.global_batch = 8 * job.micro_batch * job.data_parallel * job.pipeline_parallel;
     job.sharding = PW_SHARDING_NONE;
     if (strstr(sharding, "ZeRO1")) job.sharding = PW_SHARDING_ZERO1;
     else if (*sharding && strcmp(sharding, "none") != 0) why = "this sharding is not modelled yet";
@@ -102,7 +103,8 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
                                                          : -1;
     if (job.precision < 0) why = "this precision is not modelled yet";
     /* Software of before flash attention keeps the scores; the stack by year of the family. */
-    job.stack = model.gated ? "nemo-2024" : activations && job.sequence_parallel == 1 ? "megatron-2022" : "megatron-2021";
+    job.stack = strncmp(pw_measured_text(input, row, "source"), "bigscience", 10) == 0 ? "deepspeed-2021"
+                : model.gated ? "nemo-2024" : activations && job.sequence_parallel == 1 ? "megatron-2022" : "megatron-2021";
     const pw_device *device = NULL;
     if (!why && pw_catalogue_device(context->catalogue, pw_measured_text(input, row, "gpu"), &device, &failure) != PW_OK)
         why = "the GPU is not in the catalogue";

@@ -9,9 +9,15 @@
 #include "scenarios/validation/training.h"
 
 typedef struct sample {
-    const char *group, *family, *device, *width;
+    const char *group, *family; /* group: the parameter's name */
+    const char *arch, *gpu, *width; /* clocks; gpu "": the whole architecture */
     double value, weight;
 } sample;
+
+typedef struct samples {
+    sample *list;
+    uint32_t count;
+} samples;
 
 /* Predicted step time at x: kernel factor, or reference over sustained clock. */
 static pw_status step_at(const pw_validation_context *context, pw_refit_kind kind, const pw_training_row *row, double x,
@@ -51,10 +57,12 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
         pw_error failure = {0};
         status = solve(context, kind, &described, &prediction->plain, &failure);
         prediction->ran = status == PW_OK;
-        /* Names are kept in the prediction's text: "group\nfamily\ndevice\nwidth". */
-        if (prediction->ran)
-            snprintf(prediction->why, sizeof prediction->why, "%s\n%s", described.device->name,
-                     kind == PW_REFIT_STACKS ? described.stack : described.width);
+        /* What the row bears on is kept in the prediction's text. */
+        if (prediction->ran && kind == PW_REFIT_STACKS)
+            snprintf(prediction->why, sizeof prediction->why, "%s", described.stack);
+        else if (prediction->ran)
+            snprintf(prediction->why, sizeof prediction->why, "%s\n%s\n%s", described.device->arch, described.device->name,
+                     described.width);
         if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT || status == PW_NOT_FOUND) status = PW_OK;
         if (status != PW_OK && error) *error = failure;
     }
@@ -70,64 +78,127 @@ static int by_group(const void *a, const void *b) {
 }
 
 /* Value below which the given share of the weight lies; samples sorted by value. */
-static double weighted_quantile(const sample *samples, uint32_t count, double share) {
+static double weighted_quantile(const sample *list, uint32_t count, double share) {
     double total = 0, sum = 0;
-    for (uint32_t i = 0; i < count; i++) total += samples[i].weight;
+    for (uint32_t i = 0; i < count; i++) total += list[i].weight;
     for (uint32_t i = 0; i < count; i++) {
-        sum += samples[i].weight;
-        if (sum > share * total * (1 + 1e-12)) return samples[i].value;
-        if (sum >= share * total * (1 - 1e-12) && i + 1 < count) return 0.5 * (samples[i].value + samples[i + 1].value);
+        sum += list[i].weight;
+        if (sum > share * total * (1 + 1e-12)) return list[i].value;
+        if (sum >= share * total * (1 - 1e-12) && i + 1 < count) return 0.5 * (list[i].value + list[i + 1].value);
     }
-    return samples[count - 1].value;
+    return list[count - 1].value;
 }
 
-pw_status pw_refit_run(pw_refit_kind kind, const pw_catalogue *catalogue, const volatile int *interrupt, pw_arena *arena,
-                       const pw_refit_group **groups, uint32_t *count, pw_error *error) {
+static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory"); }
+
+static const char *joined(pw_arena *arena, const char *a, const char *between, const char *b, const char *after) {
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", a, between, b, after);
+    return pw_arena_text(arena, text);
+}
+
+/* Every row that ran, as a sample of its stack, or of its architecture and of its GPU. */
+static pw_status collect(pw_refit_kind kind, const pw_validation *validation, pw_arena *arena, samples *out, pw_error *error) {
+    uint32_t rows = validation->input->rows;
+    out->list = pw_arena_alloc(arena, (2 * (size_t)rows + 1) * sizeof *out->list);
+    if (!out->list) return no_memory(error);
+    for (uint32_t row = 0; row < rows; row++) {
+        const pw_prediction *p = &validation->predictions[row];
+        if (!p->ran) continue;
+        sample base = {.value = p->plain, .arch = "", .gpu = "", .width = ""};
+        base.family = joined(arena, pw_measured_text(validation->input, row, "source"), "|",
+                             pw_measured_text(validation->input, row, "model"), "");
+        char *text = pw_arena_text(arena, p->why);
+        if (!base.family || !text) return no_memory(error);
+        if (kind == PW_REFIT_STACKS) {
+            base.group = text;
+            out->list[out->count++] = base;
+            continue;
+        }
+        char *gpu = strchr(text, '\n'), *width = gpu ? strchr(gpu + 1, '\n') : NULL;
+        if (!width) continue;
+        *gpu++ = *width++ = '\0';
+        base.arch = text;
+        base.width = width;
+        base.group = joined(arena, text, " ", width, "-bit");
+        out->list[out->count] = base;
+        base.gpu = gpu;
+        base.group = joined(arena, gpu, " ", width, "-bit");
+        out->list[out->count + 1] = base;
+        if (!out->list[out->count].group || !base.group) return no_memory(error);
+        out->count += 2;
+    }
+    for (uint32_t i = 0; i < out->count; i++) {
+        uint32_t twins = 0;
+        for (uint32_t k = 0; k < out->count; k++)
+            twins += strcmp(out->list[i].group, out->list[k].group) == 0 &&
+                     strcmp(out->list[i].family, out->list[k].family) == 0;
+        out->list[i].weight = 1.0 / twins;
+    }
+    qsort(out->list, out->count, sizeof *out->list, by_group);
+    return PW_OK;
+}
+
+static bool has_group(const samples *all, const char *name) {
+    for (uint32_t i = 0; i < all->count; i++)
+        if (strcmp(all->list[i].group, name) == 0) return true;
+    return false;
+}
+
+static void write_text_or_nothing(pw_file *file, const char *text) {
+    if (*text) pw_file_csv_text(file, text);
+    else pw_file_csv_number(file, NAN);
+}
+
+static void write_group(pw_refit_kind kind, const sample *first, uint32_t rows, pw_file *file) {
+    double families = 0;
+    for (uint32_t i = 0; i < rows; i++) families += first[i].weight;
+    pw_file_csv_text(file, first->group);
+    if (kind == PW_REFIT_CLOCKS) {
+        pw_file_csv_text(file, first->arch);
+        write_text_or_nothing(file, first->gpu);
+        pw_file_csv_text(file, strcmp(first->width, "8") == 0 ? "fp8" : "bf16");
+    }
+    static const double shares[] = {0.5, 0.25, 0.75};
+    for (int i = 0; i < 3; i++) /* the fit is no better than three digits */
+        pw_file_csv_number(file, round(1000 * weighted_quantile(first, rows, shares[i])) / 1000);
+    pw_file_csv_integer(file, rows);
+    pw_file_csv_integer(file, lround(families));
+    pw_file_csv_text(file, "FITTED");
+    pw_file_csv_text(file, "podwright calibrate over the fit rows of training-measured.csv");
+    pw_file_csv_end(file);
+}
+
+/* Rows of the present table that no fit replaces (an assumption for hardware without measurements). */
+static void write_others(const pw_table *table, const samples *all, pw_file *file) {
+    int provenance = table ? pw_table_find_column(table, "provenance") : -1;
+    for (size_t row = 0; provenance >= 0 && row < pw_table_rows(table); row++) {
+        if (strcmp(pw_table_text_at(table, row, (size_t)provenance), "FITTED") == 0) continue;
+        if (has_group(all, pw_table_text_at(table, row, 0))) continue;
+        for (size_t c = 0; c < pw_table_columns(table); c++) write_text_or_nothing(file, pw_table_text_at(table, row, c));
+        pw_file_csv_end(file);
+    }
+}
+
+pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, const volatile int *interrupt, pw_file *file,
+                         pw_arena *arena, pw_error *error) {
     pw_suite suite = pw_suite_training;
     suite.predict = predict;
     pw_validation_options options = {.interrupt = interrupt, .user = &kind};
     pw_validation validation;
     PW_TRY(pw_validation_run(&suite, catalogue, &options, arena, &validation, error));
-    uint32_t rows = validation.input->rows, used = 0;
-    sample *samples = pw_arena_alloc(arena, (rows + 1u) * sizeof *samples);
-    pw_refit_group *found = pw_arena_alloc(arena, (rows + 1u) * sizeof *found);
-    if (!samples || !found) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
-    for (uint32_t row = 0; row < rows; row++) {
-        const pw_prediction *p = &validation.predictions[row];
-        if (!p->ran) continue;
-        char *device = pw_arena_text(arena, p->why), *group = NULL;
-        char *key = device ? strchr(device, '\n') : NULL;
-        char text[512];
-        if (key) {
-            *key++ = '\0';
-            if (kind == PW_REFIT_STACKS) group = key;
-            else if (snprintf(text, sizeof text, "%s %s-bit", device, key) > 0) group = pw_arena_text(arena, text);
-        }
-        snprintf(text, sizeof text, "%s|%s", pw_measured_text(validation.input, row, "source"),
-                 pw_measured_text(validation.input, row, "model"));
-        samples[used] = (sample){group, pw_arena_text(arena, text), device, key, p->plain, 0};
-        if (!group || !samples[used].family) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
-        used++;
+    samples all = {0};
+    PW_TRY(collect(kind, &validation, arena, &all, error));
+    pw_file_text(file, kind == PW_REFIT_CLOCKS
+                           ? "name,arch,gpu,precision,ratio [ratio],low [ratio],high [ratio],rows [count],families [count],"
+                             "provenance,source\n"
+                           : "name,factor [ratio],low [ratio],high [ratio],rows [count],families [count],provenance,source\n");
+    for (uint32_t first = 0, last; first < all.count; first = last) {
+        for (last = first; last < all.count && strcmp(all.list[last].group, all.list[first].group) == 0;) last++;
+        bool is_gpu = *all.list[first].gpu != '\0';
+        if (last - first >= PW_REFIT_LEAST || (kind == PW_REFIT_CLOCKS && !is_gpu))
+            write_group(kind, all.list + first, last - first, file);
     }
-    for (uint32_t i = 0; i < used; i++) {
-        uint32_t twins = 0;
-        for (uint32_t k = 0; k < used; k++)
-            twins += strcmp(samples[i].family, samples[k].family) == 0 && strcmp(samples[i].group, samples[k].group) == 0;
-        samples[i].weight = 1.0 / twins;
-    }
-    qsort(samples, used, sizeof *samples, by_group);
-    *count = 0;
-    for (uint32_t first = 0; first < used;) {
-        uint32_t last = first;
-        double families = 0;
-        for (; last < used && strcmp(samples[last].group, samples[first].group) == 0; last++) families += samples[last].weight;
-        found[(*count)++] = (pw_refit_group){samples[first].group, kind == PW_REFIT_CLOCKS ? samples[first].device : NULL,
-                                             kind == PW_REFIT_CLOCKS ? samples[first].width : NULL, last - first,
-                                             (uint32_t)lround(families), weighted_quantile(samples + first, last - first, 0.5),
-                                             weighted_quantile(samples + first, last - first, 0.25),
-                                             weighted_quantile(samples + first, last - first, 0.75)};
-        first = last;
-    }
-    *groups = found;
+    write_others(pw_catalogue_table(catalogue, kind == PW_REFIT_CLOCKS ? "training-clocks" : "stack-factors"), &all, file);
     return PW_OK;
 }

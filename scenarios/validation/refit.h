@@ -1,6 +1,9 @@
-/* Parameters that only whole training steps show: the clock that a GPU sustains (power), and the factor of a software
- * stack. Fitted on fit rows alone: each row gives the value at which its prediction meets the measurement; the parameter
- * is their median, whole families weighing the same.
+/* Parameters that only whole training steps show: the clock that a GPU sustains (power, and what the kernel model misses),
+ * and the factor of a software stack. Fitted on fit rows alone: each row gives the value at which its prediction meets the
+ * measurement; the parameter is their median, whole families weighing the same.
+ *
+ * A parameter needs at least PW_REFIT_LEAST rows of its own. A GPU with fewer takes the value of its architecture, over all
+ * GPUs of it; a stack with fewer has no factor.
  */
 #ifndef PW_SCENARIOS_VALIDATION_REFIT_H
 #define PW_SCENARIOS_VALIDATION_REFIT_H
@@ -8,19 +11,15 @@
 #include "scenarios/validation/validation.h"
 
 typedef enum pw_refit_kind {
-    PW_REFIT_CLOCKS, /* sustained clock over reference clock, per GPU and precision */
+    PW_REFIT_CLOCKS, /* sustained clock over reference clock, per architecture or GPU, and width of operands */
     PW_REFIT_STACKS  /* factor on kernel and host time, per stack, at the clocks on file */
 } pw_refit_kind;
 
-typedef struct pw_refit_group {
-    const char *name;            /* "H100-SXM5-80GB fp8", "nemo-2024" */
-    const char *device, *width;  /* clocks; NULL for stacks */
-    uint32_t rows, families;
-    double value, low, high;     /* weighted median and the quartiles over families */
-} pw_refit_group;
+enum { PW_REFIT_LEAST = 5 };
 
-/* Fits over the fit rows that ship. Groups in order of name; everything lives in arena. */
-pw_status pw_refit_run(pw_refit_kind kind, const pw_catalogue *catalogue, const volatile int *interrupt, pw_arena *arena,
-                       const pw_refit_group **groups, uint32_t *count, pw_error *error);
+/* Fits over the fit rows that ship and writes the catalogue's table (training-clocks.csv or stack-factors.csv): fitted
+ * rows in order of name, then the rows of the present table that nothing was fitted for and that are not FITTED. */
+pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, const volatile int *interrupt, pw_file *file,
+                         pw_arena *arena, pw_error *error);
 
 #endif

@@ -31,8 +31,37 @@ pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t s
                    "the validation data are not beside '%s'", data);
 }
 
+/* True when a row's cell (or side) is among the values of "COLUMN=VALUE[,VALUE...]". */
+static bool matches(const pw_validation_context *context, uint32_t row, const char *only) {
+    const char *value = strchr(only, '=') + 1;
+    char column[128];
+    snprintf(column, sizeof column, "%.*s", (int)(value - 1 - only), only);
+    const char *cell = strcmp(column, "side") == 0 ? pw_validation_side(context->split, context->input, row)
+                                                   : pw_measured_text(context->input, row, column);
+    for (size_t length = strlen(cell);; value++) {
+        size_t size = strcspn(value, ",");
+        if (size == length && strncmp(value, cell, size) == 0) return true;
+        value += size;
+        if (!*value) return false;
+    }
+}
+
+static pw_status check_only(const pw_measured *input, const char *only, pw_error *error) {
+    const char *equals = strchr(only, '=');
+    if (!equals || equals == only)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write COLUMN=VALUE, e.g. --only side=check", "--only '%.200s'", only);
+    char column[128];
+    snprintf(column, sizeof column, "%.*s", (int)(equals - only), only);
+    if (strcmp(column, "side") == 0 || pw_measured_find(input, column) >= 0) return PW_OK;
+    const char *near = pw_nearest((const char *const *)input->names, column);
+    char hint[256];
+    if (near) snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+    return pw_fail(error, PW_BAD_INPUT, input->file, 1, near ? hint : NULL, "--only: there is no column '%s'", column);
+}
+
 typedef struct work {
     const pw_validation_context *context;
+    const pw_validation_options *options;
     const pw_suite *suite;
     pw_prediction *predictions;
     pw_error *errors; /* one per thread; the one of the lowest row is reported */
@@ -53,7 +82,12 @@ static void *predict_rows(void *argument) {
         if (row >= w->context->input->rows) return NULL;
         pw_error error = {0};
         pw_status status = PW_OK;
-        if (w->context->interrupt && *w->context->interrupt)
+        bool is_wanted = true;
+        for (uint32_t i = 0; is_wanted && i < w->options->only_count; i++)
+            is_wanted = matches(w->context, row, w->options->only[i]);
+        if (!is_wanted)
+            snprintf(w->predictions[row].why, sizeof w->predictions[row].why, "left out by --only");
+        else if (w->context->interrupt && *w->context->interrupt)
             status = pw_fail(&error, PW_INTERRUPTED, NULL, 0, NULL, "interrupted");
         else
             status = w->suite->predict(w->context, row, &w->predictions[row], &error);
@@ -66,8 +100,9 @@ static void *predict_rows(void *argument) {
     }
 }
 
-static pw_status run_rows(const pw_validation_context *context, const pw_suite *suite, uint32_t threads,
-                          pw_prediction *predictions, pw_error *error) {
+static pw_status run_rows(const pw_validation_context *context, const pw_suite *suite,
+                          const pw_validation_options *options, pw_prediction *predictions, pw_error *error) {
+    uint32_t threads = options->threads;
     if (threads == 0) {
         long processors = sysconf(_SC_NPROCESSORS_ONLN);
         threads = processors > 0 ? (uint32_t)processors : 1;
@@ -76,7 +111,7 @@ static pw_status run_rows(const pw_validation_context *context, const pw_suite *
     pw_error errors[64];
     uint32_t error_rows[64];
     memset(errors, 0, sizeof errors);
-    work w = {.context = context, .suite = suite, .predictions = predictions, .errors = errors, .error_rows = error_rows};
+    work w = {.context = context, .options = options, .suite = suite, .predictions = predictions, .errors = errors, .error_rows = error_rows};
     worker workers[64];
     pthread_t handles[64];
     uint32_t started = 0;
@@ -144,10 +179,11 @@ pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue
             return pw_fail(error, PW_BAD_INPUT, input->file, 1, pw_nearest((const char *const *)input->names, by[b]),
                            "--by %s: there is no such column", by[b]);
         }
+    for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(input, options->only[i], error));
     pw_prediction *predictions = pw_arena_alloc(arena, (input->rows + 1u) * sizeof *predictions);
     if (!predictions) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     pw_status status = suite->prepare ? suite->prepare(&context, error) : PW_OK;
-    if (status == PW_OK) status = run_rows(&context, suite, options->threads, predictions, error);
+    if (status == PW_OK) status = run_rows(&context, suite, options, predictions, error);
     if (suite->finish) suite->finish(&context);
     PW_TRY(status);
     *validation = (pw_validation){suite, input, predictions, by, by_count};

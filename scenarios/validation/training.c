@@ -7,11 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/workload/stack.h"
 #include "models/workload/train.h"
 #include "scenarios/validation/training.h"
 
 typedef struct training_state {
-    pw_measured software, systems, factors;
+    pw_measured software, systems;
     struct baseline_mfu {
         const pw_device *device;
         const char *width; /* "16", "8", "32" */
@@ -173,27 +174,36 @@ static double model_flops_per_gpu(const pw_training_row *row) {
 
 static double peak_of(const pw_training_row *row) { return row->device->peak_flops[row->job.precision]; }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
+typedef struct mfu_sample {
+    const pw_device *device;
+    const char *width, *source;
+    double mfu, weight;
+} mfu_sample;
+
+static int by_mfu(const void *a, const void *b) {
+    double x = ((const mfu_sample *)a)->mfu, y = ((const mfu_sample *)b)->mfu;
     return (x > y) - (x < y);
 }
 
-typedef struct mfu_sample {
-    const pw_device *device;
-    const char *width;
-    double mfu;
-} mfu_sample;
-
-/* Median MFU of the samples with this device and width (NULL: any); NaN when there is none. */
+/* Median MFU of the samples with this device and width (NULL: any), every source weighing the same; NaN when there is
+ * none. */
 static double median_mfu(const mfu_sample *samples, uint32_t count, const pw_device *device, const char *width,
-                         double *scratch) {
+                         mfu_sample *scratch) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++)
         if ((!device || samples[i].device == device) && (!width || strcmp(samples[i].width, width) == 0))
-            scratch[n++] = samples[i].mfu;
-    if (n == 0) return NAN;
-    qsort(scratch, n, sizeof *scratch, ascending);
-    return n % 2 ? scratch[n / 2] : 0.5 * (scratch[n / 2 - 1] + scratch[n / 2]);
+            scratch[n++] = samples[i];
+    double total = 0, sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t twins = 0;
+        for (uint32_t k = 0; k < n; k++) twins += strcmp(scratch[k].source, scratch[i].source) == 0;
+        scratch[i].weight = 1.0 / twins;
+        total += scratch[i].weight;
+    }
+    if (n) qsort(scratch, n, sizeof *scratch, by_mfu);
+    for (uint32_t i = 0; i < n; i++)
+        if ((sum += scratch[i].weight) >= 0.5 * total) return scratch[i].mfu;
+    return n ? scratch[n - 1].mfu : NAN;
 }
 
 static pw_status prepare(pw_validation_context *context, pw_error *error) {
@@ -205,12 +215,10 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     PW_TRY(pw_measured_read(path, context->arena, &state->software, error));
     snprintf(path, sizeof path, "%s/systems.csv", context->folder);
     PW_TRY(pw_measured_read(path, context->arena, &state->systems, error));
-    snprintf(path, sizeof path, "%s/stack-factors.csv", context->folder);
-    PW_TRY(pw_measured_read(path, context->arena, &state->factors, error));
 
     const pw_measured *shipped = context->shipped;
     mfu_sample *samples = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *samples);
-    double *scratch = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *scratch);
+    mfu_sample *scratch = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *scratch);
     state->baseline = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *state->baseline);
     if (!samples || !scratch || !state->baseline) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     uint32_t count = 0;
@@ -221,8 +229,8 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
         bool runs;
         PW_TRY(describe(context, shipped, row, context->arena, &described, &unused, &runs, error));
         if (!runs) continue;
-        samples[count++] = (mfu_sample){described.device, described.width,
-                                        model_flops_per_gpu(&described) / described.measured / peak_of(&described)};
+        samples[count++] = (mfu_sample){described.device, described.width, pw_measured_text(shipped, row, "source"),
+                                        model_flops_per_gpu(&described) / described.measured / peak_of(&described), 0};
     }
     /* Every (device, width) of the samples, then per device, then overall: looked up in that order. */
     for (int level = 0; level < 3; level++)
@@ -265,16 +273,6 @@ pw_status pw_training_describe(const pw_validation_context *context, uint32_t ro
     return describe(context, context->input, row, arena, out, prediction, runs, error);
 }
 
-double pw_training_stack_factor(const pw_validation_context *context, const char *stack) {
-    const pw_measured *factors = &((const training_state *)context->state)->factors;
-    double factor;
-    for (uint32_t r = 0; r < factors->rows; r++)
-        if (strcmp(pw_measured_text(factors, r, "stack"), stack) == 0 &&
-            pw_measured_number(factors, r, "factor", &factor, NULL) == PW_OK && factor > 0)
-            return factor;
-    return 1;
-}
-
 static pw_status predict(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error) {
     pw_arena *arena = pw_arena_create(pw_allocator_default());
     if (!arena) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
@@ -285,10 +283,12 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     if (status == PW_OK && runs) {
         pw_error failure = {0};
         status = pw_training_predict(context, &described, 1, 0, &prediction->plain, &failure);
-        double factor = pw_training_stack_factor(context, described.stack);
+        pw_stack stack;
+        if (status == PW_OK)
+            status = pw_stack_read(context->catalogue, described.stack, described.device, &stack, NULL, 0, &failure);
         prediction->stack = prediction->plain;
-        if (status == PW_OK && factor != 1)
-            status = pw_training_predict(context, &described, factor, 0, &prediction->stack, &failure);
+        if (status == PW_OK && stack.kernel_time_factor != 1)
+            status = pw_training_predict(context, &described, stack.kernel_time_factor, 0, &prediction->stack, &failure);
         prediction->baseline = baseline_seconds(context->state, &described);
         prediction->ran = status == PW_OK;
         if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT || status == PW_NOT_FOUND || status == PW_DOES_NOT_FIT) {
@@ -313,7 +313,7 @@ const pw_suite pw_suite_training = {
     .split = "split-training.csv",
     .required = required,
     .by = by,
-    .baseline = "one MFU per GPU and precision, the median over fit rows",
+    .baseline = "one MFU per GPU and precision, the median over fit rows (every source weighing the same)",
     .prepare = prepare,
     .predict = predict,
 };

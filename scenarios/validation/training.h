@@ -22,7 +22,5 @@ pw_status pw_training_describe(const pw_validation_context *context, uint32_t ro
  * clock on file). */
 pw_status pw_training_predict(const pw_validation_context *context, const pw_training_row *row, double factor,
                               double clock_ratio, double *step_s, pw_error *error);
-/* The factor on file for a stack; 1 when there is none. */
-double pw_training_stack_factor(const pw_validation_context *context, const char *stack);
 
 #endif

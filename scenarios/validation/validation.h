@@ -87,6 +87,8 @@ typedef struct pw_validation_options {
     const char *data;           /* NULL: what ships */
     const char *const *by;      /* columns to group by, or "side"; NULL: the suite's */
     uint32_t by_count;
+    const char *const *only;    /* "COLUMN=VALUE[,VALUE...]": rows that match all of them; the others are skipped */
+    uint32_t only_count;
     uint32_t threads;           /* 0: as many as there are processors */
     const volatile int *interrupt;
     void *user;                 /* for the suite's functions; NULL for the suites of the table */
@@ -103,6 +105,11 @@ typedef struct pw_validation {
 /* Runs a suite. Everything lives in arena. */
 pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue, const pw_validation_options *options,
                             pw_arena *arena, pw_validation *validation, pw_error *error);
+
+/* PW_CLAIM with the figures when the plain variant's MAPE is above mape_pct (0: not asked), or its median or p90 above
+ * ratio times the baseline's (0: not asked), or when no row ran. */
+pw_status pw_validation_claim(const pw_validation *validation, double mape_pct, double ratio, pw_arena *arena,
+                              pw_error *error);
 
 /* Writers. The text is for reading; JSON has schema podwright.validation/1; CSV has one line per input row, in order:
  * row,id,status,measured,predicted,predicted_stack. Failed writes show when the file is committed. */

@@ -80,6 +80,20 @@ static uint32_t distinct(const pw_validation *v, const char *column, const char 
     return count;
 }
 
+pw_status pw_validation_claim(const pw_validation *v, double mape_pct, double ratio, pw_arena *arena, pw_error *error) {
+    if (!(mape_pct > 0) && !(ratio > 0)) return PW_OK;
+    pw_score plain = score_group(v, PW_VARIANT_PLAIN, NULL, NULL, arena);
+    pw_score baseline = score_group(v, PW_VARIANT_BASELINE, NULL, NULL, arena);
+    if (plain.n == 0) return pw_fail(error, PW_CLAIM, NULL, 0, NULL, "no row ran, so nothing was shown");
+    if (mape_pct > 0 && !(plain.mape_pct <= mape_pct))
+        return pw_fail(error, PW_CLAIM, NULL, 0, NULL, "MAPE is %.2f %%, not at most %g %%", plain.mape_pct, mape_pct);
+    if (ratio > 0 && !(plain.median_pct <= ratio * baseline.median_pct && plain.p90_pct <= ratio * baseline.p90_pct))
+        return pw_fail(error, PW_CLAIM, NULL, 0, NULL,
+                       "median %.2f %% and p90 %.2f %% are not at most %g of the baseline's %.2f %% and %.2f %%",
+                       plain.median_pct, plain.p90_pct, ratio, baseline.median_pct, baseline.p90_pct);
+    return PW_OK;
+}
+
 static void print_score(pw_file *out, const char *name, const pw_score *plain, const pw_score *stack,
                         const pw_score *baseline) {
     pw_file_print(out, "  %-34.34s %5u %+7.1f %7.1f %7.1f %7.1f %7.1f", name, plain->n, plain->bias_pct, plain->mape_pct,

@@ -179,6 +179,33 @@ PW_TEST(an_nvl72_rack_is_one_nvlink_domain_of_eighteen_nodes) {
     pw_cluster_destroy(cluster);
 }
 
+PW_TEST(nodes_spread_evenly_over_the_domains_they_need) {
+    static const struct { int64_t nodes, given; uint32_t domain; } cases[] = {
+        {36, 0, 72},  {128, 0, 64}, {384, 0, 64}, {19, 0, 72} /* a prime: one rack is full, one holds a tray */,
+        {20, 0, 40},  {18, 0, 72},  {36, 48, 48}, {128, 72, 72},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pw_cluster_desc desc = describe("GB200 NVL72", cases[i].nodes);
+        desc.node.scaleup_domain = cases[i].given;
+        pw_cluster *cluster = make(&desc);
+        PW_EXPECT_INT(pw_cluster_scaleup_domain(cluster), cases[i].domain);
+        pw_cluster_destroy(cluster);
+    }
+}
+
+PW_TEST(a_scaleup_domain_that_cannot_be_is_refused) {
+    static const struct { const char *server; int64_t domain; const char *what; } cases[] = {
+        {"GB200 NVL72", 70, "no multiple"}, {"DGX-1 V100", 8, "needs GPUs joined by NVSwitches"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pw_cluster_desc desc = describe(cases[i].server, 4);
+        desc.node.scaleup_domain = cases[i].domain;
+        pw_cluster *cluster;
+        pw_error error = {0};
+        PW_EXPECT(pw_cluster_create(NULL, catalogue(), &desc, &cluster, &error) == PW_BAD_INPUT);
+        PW_EXPECT_CONTAINS(error.what, cases[i].what);
+    }
+}
+
 PW_TEST(a_hybrid_cube_mesh_uses_direct_links_then_a_neighbour) {
     pw_cluster_desc desc = describe("DGX-1 V100", 2);
     pw_cluster *cluster = make(&desc);
