@@ -6,6 +6,8 @@ set(PODWRIGHT_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prot
 function(podwright_flags target)
   # -ffp-contract=off is public: the same bits with every compiler and level (docs/decisions.md).
   target_compile_options(${target} PUBLIC -ffp-contract=off)
+  # Messages name files as the source tree does, and no path of the building machine gets into a binary.
+  target_compile_options(${target} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_compile_options(${target} PRIVATE ${PODWRIGHT_WARNINGS} $<$<BOOL:${PODWRIGHT_WERROR}>:-Werror>)
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE PODWRIGHT_VERSION="${PROJECT_VERSION}")
   if(PODWRIGHT_SANITIZE)
