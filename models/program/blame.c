@@ -1,13 +1,18 @@
-/* The critical path, walked back from the span that ends last along the causes.
+/* Where the time of a run went, seen from home.
  *
- * A step of the walk takes the time from the span's start to where the walk stands, then stands at that start. Between
- * the end of a cause and the start of what it released there is no time by construction; should there be any, it is
- * "unexplained". So the times of the path add up to the length of the run in whole ticks.
+ * Every span names its cause, the span whose end let it start. From the span that ends last the causes lead back to the
+ * beginning: the critical path. It finds home, the program that computes most on it, and in it the rank class. Among
+ * equal stages of a pipeline the path zigzags, so it does not say how long home worked; home's own timeline does. What
+ * home computed is its own; each gap is explained by the causes of the computation that ends it, read back as far as the
+ * gap reaches.
  *
- * Roots of tracks are programs, below them stand rank classes (report.c). Two passes: the first finds home, the program
- * with the most time on the path; the second names each piece. While the path runs through another program, home may
- * well be at work: a chain of hops around the pipeline that delays home by a microsecond is as long as a whole round. So of
- * such a piece, what home was busy with at that time is named first, and only the rest is what home waited for. */
+ * Round trips. Between two passes home may wait for an answer: a message there, work elsewhere, a message back. Home works
+ * on meanwhile, and the end of that chain is all that shows in the gap. If the others' work alone took less than home's,
+ * the gap would not be there but for the messages; so the messages of the hidden part of the chain take over as much of
+ * the gap's bubble as they are long. Without that, a pipeline of equal stages would report half of its hops as bubble.
+ * What messages took in earlier gaps that the same trip covers is not counted again.
+ *
+ * All times are whole ticks; what is given to the parts adds up to the length of the run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +20,20 @@
 #include "models/program/blame.h"
 #include "models/program/report.h"
 
+enum { SPANS = 4096 }; /* of a chunk */
+
 typedef struct kept_span {
-    pw_span_id cause;
     pw_time start, end;
-    uint32_t track, category, label;
+    uint32_t cause; /* its number, counted from 1 in this run; 0: none */
+    uint32_t track;
+    pw_name category, label;
 } kept_span;
+
+/* Work of home, in order and disjoint. */
+typedef struct work_time {
+    pw_time from, to, messages; /* messages: ticks of the gaps before it that were given to messages */
+    uint32_t span;
+} work_time;
 
 struct pw_blame {
     pw_allocator allocator;
@@ -28,17 +42,23 @@ struct pw_blame {
     const pw_gpu *gpu;
     pw_arena *arena;
     bool *repeated; /* [segments] */
-    kept_span *spans;
-    size_t span_count, span_capacity;
+    kept_span **chunks;
+    size_t chunk_count, chunk_capacity;
+    uint32_t span_count;
     pw_span_id first_id;
-    uint32_t *root, *rank; /* by track: the top track, and the one below it on the way there (0: none) */
+    pw_time begin, end;
+    uint32_t last;       /* the span that ends last; of several, the one reported last */
+    uint32_t name_count; /* above every name seen */
+    uint32_t *root, *rank; /* by track: the top track, and the one below it on the way there (itself at the top) */
     size_t root_capacity, rank_capacity;
-    struct busy_time { pw_time from, to; size_t span; } *busy; /* what home did, when: in order, disjoint */
-    size_t busy_count, busy_capacity;
+    work_time *work;
+    size_t work_count, work_capacity;
     bool failed;
-    pw_blame_part *parts;
+    struct part_time { const char *name; pw_time ticks; } *parts;
     size_t part_count, part_capacity;
 };
+
+static kept_span *span_at(const pw_blame *blame, uint32_t index) { return &blame->chunks[index / SPANS][index % SPANS]; }
 
 static void on_track(void *object, pw_track track, pw_track parent, const char *name) {
     (void)name;
@@ -52,23 +72,42 @@ static void on_track(void *object, pw_track track, pw_track parent, const char *
     memset(blame->root + old, 0, (blame->root_capacity - old) * sizeof *blame->root);
     memset(blame->rank + old_rank, 0, (blame->rank_capacity - old_rank) * sizeof *blame->rank);
     blame->root[track] = parent ? blame->root[parent] : track;
-    blame->rank[track] = parent == 0 ? 0 : blame->rank[parent] ? blame->rank[parent] : track;
+    blame->rank[track] = parent == 0 || blame->root[parent] == parent ? track : blame->rank[parent];
 }
 
 static void on_span(void *object, const pw_span *span) {
     pw_blame *blame = object;
-    if (blame->failed || pw_grow(&blame->allocator, (void **)&blame->spans, &blame->span_capacity, blame->span_count + 1,
-                                 sizeof *blame->spans)) {
-        blame->failed = true;
-        return;
+    if (blame->failed) return;
+    uint32_t index = blame->span_count;
+    if (index % SPANS == 0) {
+        kept_span *chunk = NULL;
+        if (index == UINT32_MAX - SPANS + 1 || pw_grow(&blame->allocator, (void **)&blame->chunks, &blame->chunk_capacity,
+                                                       blame->chunk_count + 1, sizeof *blame->chunks) ||
+            !(chunk = pw_alloc(&blame->allocator, SPANS * sizeof *chunk))) {
+            blame->failed = true;
+            return;
+        }
+        blame->chunks[blame->chunk_count++] = chunk;
     }
-    if (blame->span_count == 0) blame->first_id = span->id;
-    blame->spans[blame->span_count++] = (kept_span){.cause = span->cause,
-                                                    .start = span->start,
-                                                    .end = span->end,
-                                                    .track = span->track,
-                                                    .category = span->category,
-                                                    .label = span->label};
+    if (index == 0) {
+        blame->first_id = span->id;
+        blame->begin = span->start;
+        blame->end = span->end;
+    }
+    *span_at(blame, index) = (kept_span){.start = span->start,
+                                         .end = span->end,
+                                         .cause = span->cause < blame->first_id ? 0 : (uint32_t)(span->cause - blame->first_id) + 1,
+                                         .track = span->track,
+                                         .category = span->category,
+                                         .label = span->label};
+    blame->span_count++;
+    if (span->start < blame->begin) blame->begin = span->start;
+    if (span->end >= blame->end) {
+        blame->end = span->end;
+        blame->last = index;
+    }
+    if (span->category >= blame->name_count) blame->name_count = span->category + 1;
+    if (span->label >= blame->name_count) blame->name_count = span->label + 1;
 }
 
 pw_status pw_blame_create(const pw_allocator *allocator, const pw_job *job, const pw_gpu *gpu, pw_recorder *recorder,
@@ -95,71 +134,31 @@ pw_status pw_blame_create(const pw_allocator *allocator, const pw_job *job, cons
 void pw_blame_destroy(pw_blame *blame) {
     if (!blame) return;
     pw_allocator allocator = blame->allocator;
-    pw_free(&allocator, blame->spans, blame->span_capacity * sizeof *blame->spans);
+    for (size_t i = 0; i < blame->chunk_count; i++) pw_free(&allocator, blame->chunks[i], SPANS * sizeof **blame->chunks);
+    pw_free(&allocator, blame->chunks, blame->chunk_capacity * sizeof *blame->chunks);
     pw_free(&allocator, blame->root, blame->root_capacity * sizeof *blame->root);
     pw_free(&allocator, blame->rank, blame->rank_capacity * sizeof *blame->rank);
-    pw_free(&allocator, blame->busy, blame->busy_capacity * sizeof *blame->busy);
+    pw_free(&allocator, blame->work, blame->work_capacity * sizeof *blame->work);
     pw_free(&allocator, blame->parts, blame->part_capacity * sizeof *blame->parts);
     pw_arena_destroy(blame->arena);
     pw_free(&allocator, blame, sizeof *blame);
 }
 
-/* --- The walk ----------------------------------------------------------------------------------------------------- */
+/* --- The account -------------------------------------------------------------------------------------------------- */
 
-/* The path from one time to another is in span; NULL: unexplained. */
-typedef void piece_fn(pw_blame *blame, void *object, const kept_span *span, pw_time from, pw_time to);
-
-static void walk(pw_blame *blame, pw_time begin, piece_fn *piece, void *object) {
-    size_t last = 0;
-    for (size_t i = 1; i < blame->span_count; i++)
-        if (blame->spans[i].end >= blame->spans[last].end) last = i;
-    pw_time at = blame->spans[last].end;
-    const kept_span *span = &blame->spans[last];
-    while (at > begin) {
-        if (span->end < at) {
-            piece(blame, object, NULL, span->end, at);
-            at = span->end;
-        }
-        if (span->start < at) {
-            piece(blame, object, span, span->start, at);
-            at = span->start;
-        }
-        if (span->cause < blame->first_id || span->cause >= blame->first_id + blame->span_count) break;
-        span = &blame->spans[span->cause - blame->first_id];
-    }
-    if (at > begin) piece(blame, object, NULL, begin, at);
-}
-
-static void add_to_tracks(pw_blame *blame, void *object, const kept_span *span, pw_time from, pw_time to) {
-    pw_time *by_track = object;
-    if (!span) return;
-    by_track[blame->root[span->track]] += to - from;
-    if (blame->rank[span->track]) by_track[blame->rank[span->track]] += to - from;
-}
-
-/* --- Names -------------------------------------------------------------------------------------------------------- */
-
-static void add_part(pw_blame *blame, const char *name, double ticks) {
-    if (ticks == 0 || blame->failed) return;
-    for (size_t i = 0; i < blame->part_count; i++)
-        if (strcmp(blame->parts[i].name, name) == 0) {
-            blame->parts[i].seconds += ticks;
-            return;
-        }
-    char *kept = pw_arena_text(blame->arena, name);
-    if (!kept || pw_grow(&blame->allocator, (void **)&blame->parts, &blame->part_capacity, blame->part_count + 1,
-                         sizeof *blame->parts)) {
-        blame->failed = true;
-        return;
-    }
-    blame->parts[blame->part_count++] = (pw_blame_part){.name = kept, .seconds = ticks};
-}
-
-static const pw_category *category_of(const pw_blame *blame, const char *name) {
-    for (uint32_t c = 0; c < blame->job->category_count; c++)
-        if (strcmp(blame->job->categories[c].name, name) == 0) return &blame->job->categories[c];
-    return NULL;
-}
+/* Ticks by what they go to, and what the names of the records mean. */
+typedef struct account {
+    uint32_t home; /* track of the rank class */
+    pw_time optimizer, host, bubble, unexplained, message_total;
+    pw_time *segments;      /* [segments] */
+    pw_time *communication; /* [categories] */
+    pw_time *messages;      /* [categories]: scratch of one gap */
+    pw_time *names;         /* [names]: whatever else is called by its category */
+    uint32_t *category_of, *segment_of; /* [names], PW_NONE: not the name of one */
+    bool *inside_layer;     /* [categories] */
+    pw_name send, recv;
+    uint64_t steps_left;    /* along round trips: bounds the effort */
+} account;
 
 /* Parallelism inside a layer is part of a stage's work: another stage's counts as waiting for it. */
 static bool inside_layer(const char *category) {
@@ -169,10 +168,277 @@ static bool inside_layer(const char *category) {
     return false;
 }
 
-/* Splits the time of a segment over the classes of its kernels, by their share at the reference clock. */
-static void add_segment(pw_blame *blame, uint32_t index, double ticks) {
+static bool prepare_account(pw_blame *blame, account *to) {
+    const pw_job *job = blame->job;
+    char text[256];
+    pw_arena *arena = blame->arena;
+    pw_name *labels = pw_arena_alloc(arena, (job->segment_count + 1) * sizeof *labels);
+    pw_name *categories = pw_arena_alloc(arena, (job->category_count + 1) * sizeof *categories);
+    to->segments = pw_arena_alloc(arena, (job->segment_count + 1) * sizeof *to->segments);
+    to->communication = pw_arena_alloc(arena, (job->category_count + 1) * sizeof *to->communication);
+    to->messages = pw_arena_alloc(arena, (job->category_count + 1) * sizeof *to->messages);
+    to->inside_layer = pw_arena_alloc(arena, job->category_count + 1);
+    to->send = pw_record_name(blame->recorder, "send");
+    to->recv = pw_record_name(blame->recorder, "recv");
+    if (!labels || !categories || !to->segments || !to->communication || !to->messages || !to->inside_layer || !to->send ||
+        !to->recv)
+        return false;
+    for (uint32_t s = 0; s < job->segment_count; s++) {
+        pw_segment_label(job, s, blame->repeated[s], text, sizeof text);
+        labels[s] = pw_record_name(blame->recorder, text);
+        if (labels[s] == 0) return false;
+        if (labels[s] >= blame->name_count) blame->name_count = labels[s] + 1;
+    }
+    for (uint32_t c = 0; c < job->category_count; c++) {
+        categories[c] = pw_record_name(blame->recorder, job->categories[c].name);
+        if (categories[c] == 0) return false;
+        if (categories[c] >= blame->name_count) blame->name_count = categories[c] + 1;
+        to->inside_layer[c] = inside_layer(job->categories[c].name);
+    }
+    to->names = pw_arena_alloc(arena, (blame->name_count + 1) * sizeof *to->names);
+    to->category_of = pw_arena_alloc(arena, (blame->name_count + 1) * sizeof *to->category_of);
+    to->segment_of = pw_arena_alloc(arena, (blame->name_count + 1) * sizeof *to->segment_of);
+    if (!to->names || !to->category_of || !to->segment_of) return false;
+    for (uint32_t n = 0; n < blame->name_count; n++) to->category_of[n] = to->segment_of[n] = PW_NONE;
+    for (uint32_t s = 0; s < job->segment_count; s++) to->segment_of[labels[s]] = s;
+    for (uint32_t c = job->category_count; c-- > 0;) to->category_of[categories[c]] = c;
+    to->steps_left = blame->span_count;
+    return true;
+}
+
+static pw_blame_class class_of(const pw_blame *blame, const account *to, const kept_span *span) {
+    uint32_t category = to->category_of[span->category];
+    return category == PW_NONE ? PW_BLAME_OTHER : blame->job->categories[category].blame;
+}
+
+static bool is_work(const pw_blame *blame, const account *to, const kept_span *span) {
+    pw_blame_class class = class_of(blame, to, span);
+    return class == PW_BLAME_COMPUTE || class == PW_BLAME_OPTIMIZER;
+}
+
+/* A transfer between two programs' layers. */
+static bool is_message(const pw_blame *blame, const account *to, const kept_span *span) {
+    return (span->label == to->send || span->label == to->recv) && class_of(blame, to, span) == PW_BLAME_COMMUNICATION &&
+           !to->inside_layer[to->category_of[span->category]];
+}
+
+/* --- The chain of causes ------------------------------------------------------------------------------------------ */
+
+typedef struct trail {
+    const kept_span *span; /* what lies before `at` */
+    pw_time at;
+} trail;
+
+typedef struct piece {
+    const kept_span *span; /* NULL: unexplained */
+    pw_time from, to;
+} piece;
+
+static const kept_span *cause_of(const pw_blame *blame, const kept_span *span) {
+    return span->cause == 0 || span->cause > blame->span_count ? NULL : span_at(blame, span->cause - 1);
+}
+
+/* The next piece back, cut at `floor`; false when the trail has got there. Between the end of a cause and the start of what
+ * it released there is no time by construction. */
+static bool step_back(const pw_blame *blame, trail *on, pw_time floor, piece *out) {
+    while (on->at > floor) {
+        const kept_span *span = on->span;
+        bool covers = span && span->end >= on->at;
+        if (covers && span->start >= on->at) {
+            on->span = cause_of(blame, span);
+            continue;
+        }
+        pw_time from = covers ? span->start : span ? span->end : floor;
+        if (from < floor) from = floor;
+        *out = (piece){covers ? span : NULL, from, on->at};
+        on->at = from;
+        return true;
+    }
+    return false;
+}
+
+/* --- Home --------------------------------------------------------------------------------------------------------- */
+
+/* Of the tracks t with of[t] == t (and below `parent`, unless 0), the one with most ticks; of equals the one of the last
+ * span, then the first. */
+static uint32_t most(const pw_blame *blame, const uint32_t *of, uint32_t parent, const pw_time *ticks) {
+    uint32_t best = of[span_at(blame, blame->last)->track];
+    if (parent && blame->root[best] != parent) best = 0;
+    for (uint32_t t = 1; t < blame->root_capacity; t++)
+        if (of[t] == t && (!parent || blame->root[t] == parent) && (best == 0 || ticks[t] > ticks[best])) best = t;
+    return best;
+}
+
+/* Home is where the critical path computes longest; a run without computation is seen from where it is longest. */
+static bool find_home(pw_blame *blame, account *to, uint32_t *program) {
+    size_t count = blame->root_capacity + 1;
+    pw_time *ticks = pw_arena_alloc(blame->arena, 4 * count * sizeof *ticks);
+    if (!ticks) return false;
+    pw_time *work[2] = {ticks, ticks + count}, *all[2] = {ticks + 2 * count, ticks + 3 * count}; /* program, rank class */
+    trail path = {span_at(blame, blame->last), blame->end};
+    piece p;
+    pw_time worked = 0;
+    while (step_back(blame, &path, blame->begin, &p)) {
+        if (!p.span) continue;
+        uint32_t at[2] = {blame->root[p.span->track], blame->rank[p.span->track]};
+        bool works = is_work(blame, to, p.span);
+        if (works) worked += p.to - p.from;
+        for (int level = 0; level < 2; level++) {
+            all[level][at[level]] += p.to - p.from;
+            if (works) work[level][at[level]] += p.to - p.from;
+        }
+    }
+    *program = most(blame, blame->root, 0, worked > 0 ? work[0] : all[0]);
+    to->home = most(blame, blame->rank, *program, worked > 0 ? work[1] : all[1]);
+    return true;
+}
+
+static int compare_work(const void *left, const void *right) {
+    const work_time *a = left, *b = right;
+    if (a->from != b->from) return a->from < b->from ? -1 : 1;
+    return a->span < b->span ? -1 : a->span > b->span;
+}
+
+static void list_work(pw_blame *blame, const account *to) {
+    blame->work_count = 0;
+    for (uint32_t i = 0; i < blame->span_count; i++) {
+        const kept_span *span = span_at(blame, i);
+        if (blame->rank[span->track] != to->home || span->end == span->start || !is_work(blame, to, span)) continue;
+        if (pw_grow(&blame->allocator, (void **)&blame->work, &blame->work_capacity, blame->work_count + 1,
+                    sizeof *blame->work)) {
+            blame->failed = true;
+            return;
+        }
+        blame->work[blame->work_count++] = (work_time){.from = span->start, .to = span->end, .span = i};
+    }
+    if (blame->work_count == 0) return;
+    qsort(blame->work, blame->work_count, sizeof *blame->work, compare_work);
+    size_t kept = 0; /* side by side: the first one counts */
+    pw_time until = blame->work[0].from;
+    for (size_t i = 0; i < blame->work_count; i++) {
+        work_time next = blame->work[i];
+        if (next.from < until) next.from = until;
+        if (next.to <= next.from) continue;
+        until = next.to;
+        blame->work[kept++] = next;
+    }
+    blame->work_count = kept;
+}
+
+/* --- Giving time to accounts -------------------------------------------------------------------------------------- */
+
+static void give_work(const pw_blame *blame, account *to, const kept_span *span, pw_time ticks) {
+    uint32_t segment = to->segment_of[span->label];
+    if (class_of(blame, to, span) == PW_BLAME_OPTIMIZER) to->optimizer += ticks;
+    else if (segment != PW_NONE) to->segments[segment] += ticks;
+    else to->names[span->category] += ticks;
+}
+
+/* A piece of a gap. */
+static void give_piece(const pw_blame *blame, account *to, const piece *p) {
+    pw_time ticks = p->to - p->from;
+    if (!p->span) {
+        to->unexplained += ticks;
+        return;
+    }
+    bool home = blame->rank[p->span->track] == to->home;
+    uint32_t category = to->category_of[p->span->category];
+    switch (class_of(blame, to, p->span)) {
+        case PW_BLAME_OPTIMIZER: to->optimizer += ticks; return; /* another program's */
+        case PW_BLAME_COMMUNICATION:
+            if (!home && to->inside_layer[category]) break;
+            to->communication[category] += ticks;
+            if (is_message(blame, to, p->span)) to->message_total += ticks;
+            return;
+        case PW_BLAME_HOST:
+            if (!home) break;
+            to->host += ticks;
+            return;
+        default: /* launches, and what the job calls other */
+            if (!home) break;
+            to->names[p->span->category] += ticks;
+            return;
+    }
+    to->bubble += ticks;
+}
+
+/* The trail goes on before the gap. When it comes back to home's work, its messages there take over bubble.
+ * given: message_total before the gap. */
+static void give_round_trip(const pw_blame *blame, account *to, trail *on, pw_time bubble, pw_time given) {
+    pw_time length = 0;
+    piece p;
+    memset(to->messages, 0, blame->job->category_count * sizeof *to->messages);
+    while (to->steps_left > 0 && step_back(blame, on, blame->begin, &p)) {
+        to->steps_left--;
+        if (!p.span) return;
+        if (blame->rank[p.span->track] == to->home && is_work(blame, to, p.span)) {
+            size_t low = 0, high = blame->work_count; /* the first work that ends then or later */
+            while (low < high) {
+                size_t middle = (low + high) / 2;
+                if (blame->work[middle].to >= p.to) high = middle;
+                else low = middle + 1;
+            }
+            pw_time left = length - (given - blame->work[low].messages);
+            if (left > bubble) left = bubble;
+            for (uint32_t c = 0; c < blame->job->category_count && left > 0; c++) {
+                pw_time ticks = to->messages[c] < left ? to->messages[c] : left;
+                to->communication[c] += ticks;
+                to->message_total += ticks;
+                to->bubble -= ticks;
+                left -= ticks;
+            }
+            return;
+        }
+        if (!is_message(blame, to, p.span)) continue;
+        to->messages[to->category_of[p.span->category]] += p.to - p.from;
+        length += p.to - p.from;
+    }
+}
+
+static void give_gap(const pw_blame *blame, account *to, const kept_span *released, pw_time from, pw_time end) {
+    trail on = {released, end};
+    piece p;
+    pw_time bubble = to->bubble, given = to->message_total;
+    while (step_back(blame, &on, from, &p)) give_piece(blame, to, &p);
+    if (to->bubble > bubble && from > blame->begin) give_round_trip(blame, to, &on, to->bubble - bubble, given);
+}
+
+static void give_all(pw_blame *blame, account *to) {
+    pw_time at = blame->begin;
+    for (size_t i = 0; i < blame->work_count; i++) {
+        work_time *work = &blame->work[i];
+        const kept_span *span = span_at(blame, work->span);
+        if (work->from > at) give_gap(blame, to, span, at, work->from);
+        work->messages = to->message_total;
+        give_work(blame, to, span, work->to - work->from);
+        at = work->to;
+    }
+    if (blame->end > at) give_gap(blame, to, span_at(blame, blame->last), at, blame->end);
+}
+
+/* --- Parts -------------------------------------------------------------------------------------------------------- */
+
+static void add_part(pw_blame *blame, const char *name, pw_time ticks) {
+    if (ticks == 0 || blame->failed) return;
+    for (size_t i = 0; i < blame->part_count; i++)
+        if (strcmp(blame->parts[i].name, name) == 0) {
+            blame->parts[i].ticks += ticks;
+            return;
+        }
+    char *kept = pw_arena_text(blame->arena, name);
+    if (!kept || pw_grow(&blame->allocator, (void **)&blame->parts, &blame->part_capacity, blame->part_count + 1,
+                         sizeof *blame->parts)) {
+        blame->failed = true;
+        return;
+    }
+    blame->parts[blame->part_count++] = (struct part_time){kept, ticks};
+}
+
+/* Splits the time of a segment over the classes of its kernels, by their share at the reference clock, in whole ticks. */
+static void add_segment(pw_blame *blame, uint32_t index, pw_time ticks) {
     const pw_segment *segment = &blame->job->segments[index];
     double of_class[PW_KERNEL_CLASS_COUNT] = {0}, sum = 0;
+    if (ticks == 0) return;
     for (uint32_t p = 0; p < segment->count; p++) {
         const pw_kernel *kernel = &blame->job->kernels[segment->parts[p].kernel];
         pw_kernel_cost cost;
@@ -180,134 +446,37 @@ static void add_segment(pw_blame *blame, uint32_t index, double ticks) {
         of_class[kernel->kind] += segment->parts[p].repeats * cost.total_s;
         sum += segment->parts[p].repeats * cost.total_s;
     }
-    for (int k = 0; k < PW_KERNEL_CLASS_COUNT; k++)
-        if (sum > 0) add_part(blame, pw_kernel_class_names[k], ticks * of_class[k] / sum);
-    if (sum == 0) add_part(blame, "compute", ticks);
+    double done = 0;
+    pw_time given = 0;
+    for (int k = 0; k < PW_KERNEL_CLASS_COUNT && sum > 0; k++) {
+        done += of_class[k];
+        pw_time until = done >= sum ? ticks : (pw_time)((double)ticks * (done / sum));
+        if (until < given) until = given;
+        if (until > ticks) until = ticks;
+        add_part(blame, pw_kernel_class_names[k], until - given);
+        given = until;
+    }
+    add_part(blame, "compute", ticks - given);
 }
 
-typedef struct naming {
-    uint32_t home, home_rank; /* tracks */
-    pw_time sum;
-    pw_time *by_segment; /* of home, named at the end */
-    uint32_t *segment_of_label, label_count;
-} naming;
-
-/* Segments by the label of their spans. */
-static bool index_labels(pw_blame *blame, naming *to) {
+static void add_parts(pw_blame *blame, const account *from) {
     char text[256];
-    pw_name *labels = pw_arena_alloc(blame->arena, (blame->job->segment_count + 1) * sizeof *labels);
-    if (!labels) return false;
-    for (uint32_t s = 0; s < blame->job->segment_count; s++) {
-        pw_segment_label(blame->job, s, blame->repeated[s], text, sizeof text);
-        labels[s] = pw_record_name(blame->recorder, text);
-        if (labels[s] == 0) return false;
-        if (labels[s] >= to->label_count) to->label_count = labels[s] + 1;
+    for (uint32_t s = 0; s < blame->job->segment_count; s++) add_segment(blame, s, from->segments[s]);
+    for (uint32_t c = 0; c < blame->job->category_count; c++) {
+        snprintf(text, sizeof text, "%s communication", blame->job->categories[c].name);
+        add_part(blame, text, from->communication[c]);
     }
-    to->segment_of_label = pw_arena_alloc(blame->arena, (to->label_count + 1) * sizeof *to->segment_of_label);
-    if (!to->segment_of_label) return false;
-    for (uint32_t i = 0; i < to->label_count; i++) to->segment_of_label[i] = PW_NONE;
-    for (uint32_t s = 0; s < blame->job->segment_count; s++) to->segment_of_label[labels[s]] = s;
-    return true;
-}
-
-static void name_span(pw_blame *blame, naming *to, const kept_span *span, bool home, pw_time ticks) {
-    const char *name = pw_record_name_text(blame->recorder, span->category);
-    const pw_category *category = category_of(blame, name);
-    char text[256];
-    switch (category ? category->blame : PW_BLAME_OTHER) {
-        case PW_BLAME_OPTIMIZER: add_part(blame, "optimizer", (double)ticks); return;
-        case PW_BLAME_COMMUNICATION:
-            if (!home && inside_layer(name)) break;
-            snprintf(text, sizeof text, "%s communication", name);
-            add_part(blame, text, (double)ticks);
-            return;
-        case PW_BLAME_COMPUTE: {
-            if (!home) break;
-            uint32_t segment = span->label < to->label_count ? to->segment_of_label[span->label] : PW_NONE;
-            if (segment == PW_NONE)
-                add_part(blame, name, (double)ticks);
-            else
-                to->by_segment[segment] += ticks;
-            return;
-        }
-        case PW_BLAME_HOST: add_part(blame, "host", (double)ticks); return;
-        default:
-            if (!category || home) { /* launches have no category of the job */
-                add_part(blame, name, (double)ticks);
-                return;
-            }
-    }
-    add_part(blame, "bubble", (double)ticks);
-}
-
-static void name_piece(pw_blame *blame, void *object, const kept_span *span, pw_time from, pw_time end) {
-    naming *to = object;
-    to->sum += end - from;
-    if (!span) {
-        add_part(blame, "unexplained", (double)(end - from));
-        return;
-    }
-    if (blame->root[span->track] == to->home) {
-        name_span(blame, to, span, true, end - from);
-        return;
-    }
-    size_t low = 0, high = blame->busy_count; /* the first busy time that ends after `from` */
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (blame->busy[middle].to > from) high = middle;
-        else low = middle + 1;
-    }
-    pw_time left = end - from;
-    for (; low < blame->busy_count && blame->busy[low].from < end; low++) {
-        pw_time first = blame->busy[low].from > from ? blame->busy[low].from : from;
-        pw_time last = blame->busy[low].to < end ? blame->busy[low].to : end;
-        name_span(blame, to, &blame->spans[blame->busy[low].span], true, last - first);
-        left -= last - first;
-    }
-    if (left > 0) name_span(blame, to, span, false, left);
-}
-
-static int compare_busy(const void *left, const void *right) {
-    const struct busy_time *a = left, *b = right;
-    if (a->from != b->from) return a->from < b->from ? -1 : 1;
-    return a->span < b->span ? -1 : a->span > b->span;
-}
-
-/* The compute of home's rank on the path, and the communication inside its layers. */
-static void list_busy(pw_blame *blame, const naming *to) {
-    blame->busy_count = 0;
-    for (size_t i = 0; i < blame->span_count && !blame->failed; i++) {
-        const kept_span *span = &blame->spans[i];
-        if (span->end == span->start || blame->rank[span->track] != to->home_rank) continue;
-        const char *name = pw_record_name_text(blame->recorder, span->category);
-        const pw_category *category = category_of(blame, name);
-        if (!category || !(category->blame == PW_BLAME_COMPUTE || category->blame == PW_BLAME_OPTIMIZER ||
-                           (category->blame == PW_BLAME_COMMUNICATION && inside_layer(name))))
-            continue;
-        if (pw_grow(&blame->allocator, (void **)&blame->busy, &blame->busy_capacity, blame->busy_count + 1,
-                    sizeof *blame->busy)) {
-            blame->failed = true;
-            return;
-        }
-        blame->busy[blame->busy_count++] = (struct busy_time){span->start, span->end, i};
-    }
-    if (blame->busy_count == 0) return;
-    qsort(blame->busy, blame->busy_count, sizeof *blame->busy, compare_busy);
-    size_t kept = 0;
-    pw_time until = blame->busy[0].from;
-    for (size_t i = 0; i < blame->busy_count; i++) {
-        struct busy_time next = blame->busy[i];
-        if (next.from < until) next.from = until;
-        if (next.to <= next.from) continue;
-        until = next.to;
-        blame->busy[kept++] = next;
-    }
-    blame->busy_count = kept;
+    for (uint32_t n = 0; n < blame->name_count; n++)
+        add_part(blame, pw_record_name_text(blame->recorder, n), from->names[n]);
+    add_part(blame, "optimizer", from->optimizer);
+    add_part(blame, "host", from->host);
+    add_part(blame, "bubble", from->bubble);
+    add_part(blame, "unexplained", from->unexplained);
 }
 
 static int compare_parts(const void *left, const void *right) {
-    const pw_blame_part *a = left, *b = right;
-    if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
+    const struct part_time *a = left, *b = right;
+    if (a->ticks != b->ticks) return a->ticks > b->ticks ? -1 : 1;
     return strcmp(a->name, b->name);
 }
 
@@ -318,38 +487,33 @@ pw_status pw_blame_result(pw_blame *blame, const pw_blame_part **parts, uint32_t
     *count = 0;
     *total_s = 0;
     *home_program = "";
-    pw_time *by_track = pw_arena_alloc(blame->arena, (blame->root_capacity + 1) * sizeof *by_track);
-    naming to = {.by_segment = pw_arena_alloc(blame->arena, (blame->job->segment_count + 1) * sizeof *to.by_segment)};
-    if (blame->failed || !by_track || !to.by_segment || !index_labels(blame, &to))
+    account to = {0};
+    uint32_t program;
+    if (blame->failed || !prepare_account(blame, &to))
         return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
     if (blame->span_count == 0) return PW_OK;
-    pw_time begin = blame->spans[0].start, end = blame->spans[0].end;
-    for (size_t i = 1; i < blame->span_count; i++) {
-        if (blame->spans[i].start < begin) begin = blame->spans[i].start;
-        if (blame->spans[i].end > end) end = blame->spans[i].end;
+    bool good = find_home(blame, &to, &program);
+    if (good) list_work(blame, &to);
+    if (good && !blame->failed) {
+        give_all(blame, &to);
+        add_parts(blame, &to);
     }
-    walk(blame, begin, add_to_tracks, by_track);
-    for (uint32_t t = 1; t < blame->root_capacity; t++)
-        if (blame->root[t] == t && (to.home == 0 ? by_track[t] > 0 : by_track[t] > by_track[to.home])) to.home = t;
-    for (uint32_t t = 1; t < blame->root_capacity; t++)
-        if (blame->rank[t] == t && blame->root[t] == to.home && (to.home_rank == 0 || by_track[t] > by_track[to.home_rank]))
-            to.home_rank = t;
-    if (to.home_rank) list_busy(blame, &to);
-    if (to.home) *home_program = pw_record_track_text(blame->recorder, to.home);
-    walk(blame, begin, name_piece, &to);
-    for (uint32_t s = 0; s < blame->job->segment_count; s++)
-        if (to.by_segment[s] > 0) add_segment(blame, s, (double)to.by_segment[s]);
-    if (blame->failed) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
-    if (to.sum != end - begin)
-        return pw_fail(error, PW_LAW, NULL, 0, NULL, "the critical path is %lld ticks long in a run of %lld",
-                       (long long)to.sum, (long long)(end - begin));
-    for (size_t i = 0; i < blame->part_count; i++) {
-        blame->parts[i].share = blame->parts[i].seconds / (double)(end - begin);
-        blame->parts[i].seconds /= PW_TICKS_PER_SECOND_STEP;
-    }
-    qsort(blame->parts, blame->part_count, sizeof *blame->parts, compare_parts);
-    *parts = blame->parts;
+    if (!good || blame->failed) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
+    *home_program = pw_record_track_text(blame->recorder, program);
+    pw_time length = blame->end - blame->begin, sum = 0;
+    for (size_t i = 0; i < blame->part_count; i++) sum += blame->parts[i].ticks;
+    if (sum != length)
+        return pw_fail(error, PW_LAW, NULL, 0, NULL, "the parts of the run add up to %lld ticks of %lld", (long long)sum,
+                       (long long)length);
+    pw_blame_part *kept = pw_arena_alloc(blame->arena, (blame->part_count + 1) * sizeof *kept);
+    if (!kept) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
+    if (blame->part_count) qsort(blame->parts, blame->part_count, sizeof *blame->parts, compare_parts);
+    for (size_t i = 0; i < blame->part_count; i++)
+        kept[i] = (pw_blame_part){.name = blame->parts[i].name,
+                                  .seconds = (double)blame->parts[i].ticks / PW_TICKS_PER_SECOND_STEP,
+                                  .share = (double)blame->parts[i].ticks / (double)length};
+    *parts = kept;
     *count = (uint32_t)blame->part_count;
-    *total_s = (double)(end - begin) / PW_TICKS_PER_SECOND_STEP;
+    *total_s = (double)length / PW_TICKS_PER_SECOND_STEP;
     return PW_OK;
 }

@@ -1,11 +1,20 @@
-/* Blame: where the time of a run went, along its critical path.
+/* Blame: where the time of a run went, seen from home.
  *
- * A sink that keeps spans and walks back from the last one along the causes. The home program is the one with the most
- * time on the path. Time on the path is: compute by kernel class and communication by parallelism while at home; launch;
- * optimiser; and the bubble: work of other programs that home had to wait for (pipeline fill and drain), with the
- * communication inside their layers (categories "tp", "cp", "ep", "sp"). Where the path runs through another program while
- * home is at work, it is home's work that counts. Optimiser, launches and other communication keep their names wherever
- * they happen. The parts add up to the length of the run (a law).
+ * A sink that keeps spans. Home is the program (in it the rank class) that computes longest on the critical path; of
+ * equals the one that ends the run, then the first. Home's timeline is accounted from beginning to end:
+ *
+ *   home computes          kernel classes ("gemm", "norm", ...); "optimizer"
+ *   home waits, because of
+ *     a transfer of home   "tp communication", "dp communication", ..., for the time in which it ran and home did not
+ *                          compute: overlapped communication is never blamed
+ *     its launches, host   "launch", "host"
+ *     another program      "bubble": its computation, its launches and the communication inside its layers ("tp", "cp",
+ *                          "ep", "sp"); its optimizer and its other communication ("pp", "dp") keep their names
+ *   home is done           the same, until the run ends
+ *
+ * A message there and back that home waits for while it works on is blamed for what it adds to the wait (blame.c). So a
+ * pipeline of equal stages reports its work, the bubble (p - 1)(f + b), and its hops, tick for tick. Parts are whole ticks
+ * and add up to the length of the run (a law).
  */
 #ifndef PW_MODELS_BLAME_H
 #define PW_MODELS_BLAME_H

@@ -12,8 +12,14 @@ typedef struct shape {
 
 static uint16_t next_stage, previous_stage, wrap_next, wrap_previous;
 
+static pw_op work_op(double seconds, int16_t done) {
+    pw_op work = signals(delay_op(WORK, seconds), done);
+    work.category = COMPUTE;
+    return work;
+}
+
 static void forward(world *w, uint32_t t, const shape *s, uint32_t stage, int64_t tag) {
-    pw_op work = signals(delay_op(WORK, s->f), F_OUT);
+    pw_op work = work_op(s->f, F_OUT);
     if (stage > 0) {
         op(w, t, signals(message_op(PW_OP_RECV, RECV_F, previous_stage, tag, s->bytes), F_IN));
         work = waits_for(work, F_IN);
@@ -23,7 +29,7 @@ static void forward(world *w, uint32_t t, const shape *s, uint32_t stage, int64_
 }
 
 static void backward(world *w, uint32_t t, const shape *s, uint32_t stage, int64_t tag) {
-    pw_op work = signals(delay_op(WORK, s->b), B_OUT);
+    pw_op work = work_op(s->b, B_OUT);
     if (stage + 1 < s->stages) {
         op(w, t, signals(message_op(PW_OP_RECV, RECV_B, next_stage, 1000 + tag, s->bytes), B_IN));
         work = waits_for(work, B_IN);
@@ -57,6 +63,8 @@ static double hop(world *w, double bytes) {
     return cost.total_s;
 }
 
+static pw_time ticks_of(const outcome *o, const char *part) { return (pw_time)(part_of(o, part) * 1e12 + 0.5); }
+
 PW_TEST(gpipe_takes_m_plus_p_minus_1_slots_and_two_trips) {
     shape s = {.stages = 4, .micro_batches = 8, .f = 1e-3, .b = 2e-3};
     world *w = pipeline(&s, true);
@@ -72,10 +80,14 @@ PW_TEST(one_forward_one_backward_with_delay_c_meets_its_form) {
         for (uint32_t k = 1; k <= 3; k++) {
             shape s = {.stages = p, .micro_batches = k * p, .f = 1e-3, .b = 2e-3};
             world *w = pipeline(&s, false);
-            outcome o = run(w, &(options){0});
+            outcome o = run(w, &(options){.blame = true});
             EXPECT_RAN(o);
             pw_time c = ticks(hop(w, 0));
             PW_EXPECT_INT(o.end, (k * p + p - 1) * ticks(3e-3) + 2 * c * ((p - 1) * k + p - 2));
+            /* whatever stage is home: its work, the textbook's bubble, and the hops */
+            PW_EXPECT_INT(ticks_of(&o, "compute"), k * p * ticks(3e-3));
+            PW_EXPECT_INT(ticks_of(&o, "bubble"), (p - 1) * ticks(3e-3));
+            PW_EXPECT_INT(ticks_of(&o, "pp communication"), 2 * c * ((p - 1) * k + p - 2));
             world_free(w);
         }
 }
@@ -115,8 +127,7 @@ PW_TEST(interleaving_divides_the_bubble_by_the_chunks) {
                 uint32_t chunk = back ? V - 1 - within / P : within / P, batch = round * P + within % P;
                 int64_t tag = (int64_t)batch * 100 + chunk * 10;
                 bool first = chunk == 0 && stage == 0, last = chunk == V - 1 && stage == P - 1;
-                pw_op work = signals(delay_op(WORK, back ? b : f), back ? B_OUT : F_OUT);
-                work.category = COMPUTE;
+                pw_op work = work_op(back ? b : f, back ? B_OUT : F_OUT);
                 if (back ? !last : !first) {
                     bool wraps = back ? stage == P - 1 : stage == 0;
                     uint16_t role = back ? (wraps ? wrap_next : next_stage) : (wraps ? wrap_previous : previous_stage);
@@ -141,8 +152,9 @@ PW_TEST(interleaving_divides_the_bubble_by_the_chunks) {
     /* (p - 1)(f + b): without chunks it is v times that; hops add a little */
     PW_EXPECT_NEAR(bubble / ideal, (double)(P - 1) / (V * M), 0.03);
     /* the path hops from stage to stage, but home works all its time and waits for the bubble */
-    PW_EXPECT_NEAR(part_of(&o, "compute"), ideal, 0.01);
-    PW_EXPECT_NEAR(part_of(&o, "bubble"), (P - 1) * (f + b), 0.03);
+    PW_EXPECT_INT(ticks_of(&o, "compute"), M * V * ticks(f + b));
+    PW_EXPECT_INT(ticks_of(&o, "bubble"), (P - 1) * ticks(f + b));
+    PW_EXPECT_INT(ticks_of(&o, "pp communication"), o.end - (M * V + P - 1) * ticks(f + b));
     world_free(w);
 }
 
