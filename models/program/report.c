@@ -37,19 +37,21 @@ bool pw_segments_repeated(const pw_allocator *allocator, const pw_job *job, bool
     return true;
 }
 
+static pw_status no_memory(const pw_executor *x, pw_error *error) {
+    return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", x->job->name);
+}
+
 static pw_status prepare_names(pw_executor *x, pw_error *error) {
     pw_recorder *recorder = x->config.recorder;
     const pw_job *job = x->job;
     record_names *names = &x->names;
     char text[256];
-    names->launch = pw_record_name(recorder, "launch");
-    names->wait = pw_record_name(recorder, "wait");
-    names->send = pw_record_name(recorder, "send");
-    names->recv = pw_record_name(recorder, "recv");
-    names->delay = pw_record_name(recorder, "delay");
-    names->host = pw_record_name(recorder, "host");
-    names->copies[0] = pw_record_name(recorder, "copy to device");
-    names->copies[1] = pw_record_name(recorder, "copy to host");
+    const struct { pw_name *name; const char *text; } fixed[] = {
+        {&names->launch, "launch"}, {&names->wait, "wait"},   {&names->send, "send"}, {&names->recv, "recv"},
+        {&names->delay, "delay"},   {&names->host, "host"},   {&names->copies[0], "copy to device"},
+        {&names->copies[1], "copy to host"}};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (!(*fixed[i].name = pw_record_name(recorder, fixed[i].text))) return no_memory(x, error);
     names->categories = pw_arena_alloc(x->arena, (job->category_count + 1) * sizeof *names->categories);
     names->segments = pw_arena_alloc(x->arena, (job->segment_count + 1) * sizeof *names->segments);
     names->collectives =
@@ -57,17 +59,18 @@ static pw_status prepare_names(pw_executor *x, pw_error *error) {
     bool *repeated = pw_arena_alloc(x->arena, job->segment_count + 1);
     if (!names->categories || !names->segments || !names->collectives || !repeated ||
         !pw_segments_repeated(&x->allocator, job, repeated))
-        return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", job->name);
+        return no_memory(x, error);
     for (uint32_t c = 0; c < job->category_count; c++)
-        names->categories[c] = pw_record_name(recorder, job->categories[c].name);
+        if (!(names->categories[c] = pw_record_name(recorder, job->categories[c].name))) return no_memory(x, error);
     for (uint32_t s = 0; s < job->segment_count; s++) {
         pw_segment_label(job, s, repeated[s], text, sizeof text);
-        names->segments[s] = pw_record_name(recorder, text);
+        if (!(names->segments[s] = pw_record_name(recorder, text))) return no_memory(x, error);
     }
     for (uint32_t r = 0; r < job->group_role_count; r++)
         for (int k = 0; k < PW_COLLECTIVE_KIND_COUNT; k++) {
+            pw_name *name = &names->collectives[r * PW_COLLECTIVE_KIND_COUNT + (uint32_t)k];
             snprintf(text, sizeof text, "%s %s", job->group_roles[r].name, pw_collective_names[k]);
-            names->collectives[r * PW_COLLECTIVE_KIND_COUNT + (uint32_t)k] = pw_record_name(recorder, text);
+            if (!(*name = pw_record_name(recorder, text))) return no_memory(x, error);
         }
     return PW_OK;
 }
@@ -86,26 +89,27 @@ pw_status report_prepare(pw_executor *x, pw_error *error) {
     if (!x->recording) return PW_OK;
     PW_TRY(prepare_names(x, error));
     pw_track *programs = pw_arena_alloc(x->arena, (x->job->program_count + 1) * sizeof *programs);
-    if (!programs) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", x->job->name);
+    if (!programs) return no_memory(x, error);
     char text[256];
     for (uint32_t c = 0; c < x->fold->class_count; c++) {
         rank_run *rank = &x->ranks[c];
         if (!programs[rank->info.program]) {
             program_text(x->job, rank->info.program, text, sizeof text);
             programs[rank->info.program] = pw_record_track(recorder, 0, text);
+            if (!programs[rank->info.program]) return no_memory(x, error);
         }
         if (rank->info.multiplicity > 1)
             snprintf(text, sizeof text, "rank %u (x %u)", rank->info.representative, rank->info.multiplicity);
         else
             snprintf(text, sizeof text, "rank %u", rank->info.representative);
         pw_track own = pw_record_track(recorder, programs[rank->info.program], text);
+        if (!own) return no_memory(x, error);
         rank->host_track = pw_record_track(recorder, own, "host");
         rank->tracks = pw_arena_alloc(x->arena, (x->job->streams + 1u) * sizeof *rank->tracks);
-        if (!own || !rank->host_track || !rank->tracks)
-            return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the records of \"%s\"", x->job->name);
+        if (!rank->host_track || !rank->tracks) return no_memory(x, error);
         for (uint32_t s = 0; s < x->job->streams; s++) {
             snprintf(text, sizeof text, "stream %u", s);
-            rank->tracks[s] = pw_record_track(recorder, own, text);
+            if (!(rank->tracks[s] = pw_record_track(recorder, own, text))) return no_memory(x, error);
         }
     }
     return PW_OK;
@@ -124,6 +128,13 @@ pw_span_id report_span(pw_executor *x, uint32_t rank_class, pw_track track, pw_n
     return pw_record_span(x->config.recorder, &span);
 }
 
+static pw_name mark_name(const pw_executor *x, const char *text) {
+    if (!text) return 0;
+    pw_name name = pw_record_name(x->config.recorder, text);
+    if (name == 0) pw_sim_fail(x->config.sim, PW_NO_MEMORY, NULL, "no memory for the records of \"%s\"", x->job->name);
+    return name;
+}
+
 static pw_name label_of(const pw_executor *x, const pw_op *op) {
     switch (op->kind) {
         case PW_OP_COMPUTE: return x->names.segments[op->compute.segment];
@@ -133,7 +144,7 @@ static pw_name label_of(const pw_executor *x, const pw_op *op) {
         case PW_OP_COLLECTIVE:
             return x->names.collectives[op->collective.group_role * PW_COLLECTIVE_KIND_COUNT + (uint32_t)op->collective.kind];
         case PW_OP_DELAY: return x->names.delay;
-        case PW_OP_MARK: return op->mark.name ? pw_record_name(x->config.recorder, op->mark.name) : 0;
+        case PW_OP_MARK: return mark_name(x, op->mark.name);
         default: return 0;
     }
 }
