@@ -8,7 +8,7 @@
 #include "models/program/run.h"
 
 pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost) {
-    pw_error error = {0};
+    pw_error error; /* large, and rarely written */
     pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio,
                                         x->ranks[op->rank_class].held_sms, cost, &error);
     if (status != PW_OK) pw_sim_fail_with(x->config.sim, &error);
@@ -47,7 +47,7 @@ static void advance(pw_executor *x, op_run *op) {
 
 static void start_fluid(pw_executor *x, op_run *op, const segment_cost *cost) {
     rank_run *rank = &x->ranks[op->rank_class];
-    op->compute.fluid = true;
+    op->fluid = true;
     op->compute.activity = pw_activity_start(x->config.fluid, route_of(x, rank, cost),
                                              &(pw_activity_config){.work = cost->duration_s > 0 ? op->compute.work_left : 0,
                                                                    .rate_cap = cap_of(cost->duration_s),
@@ -72,7 +72,7 @@ void compute_begin(pw_executor *x, op_run *op) {
     op->compute.flops = cost.flops;
     op->compute.work_left = 1;
     op->compute.since = pw_sim_now(sim);
-    op->compute.fluid = false;
+    op->fluid = false;
     if (rank->running++ == 0) {
         op->compute.timer = pw_event_after(sim, pw_sim_ticks(sim, cost.duration_s), compute_done, x, op->index);
         return;
@@ -83,7 +83,7 @@ void compute_begin(pw_executor *x, op_run *op) {
     }
     for (uint32_t s = 0; s < x->job->streams; s++) {
         op_run *other = running_on(x, rank, s);
-        if (!other || other == op || other->compute.fluid) continue;
+        if (!other || other == op || other->fluid) continue;
         segment_cost its;
         if (compute_cost(x, other, &its) != PW_OK) return;
         advance(x, other);
@@ -103,7 +103,7 @@ void compute_rescale(pw_executor *x, uint32_t rank_class) {
         if (!op) continue;
         if (compute_cost(x, op, &cost) != PW_OK) return;
         if (cost.duration_s == op->compute.duration_s) continue;
-        if (op->compute.fluid) {
+        if (op->fluid) {
             if (!pw_activity_is_running(x->config.fluid, op->compute.activity)) continue; /* done in this instant */
             pw_activity_set_route(x->config.fluid, op->compute.activity, route_of(x, rank, &cost));
             pw_activity_set_cap(x->config.fluid, op->compute.activity, cap_of(cost.duration_s));

@@ -76,6 +76,17 @@ static uint32_t missing_member(const pw_executor *x, const op_run *op) {
     return group->classes[0];
 }
 
+/* The operation of the same rank in whose list of waits this one is. */
+static const op_run *signaller(const pw_executor *x, uint32_t wait) {
+    const rank_run *rank = &x->ranks[op_at(x, wait / PW_OP_WAITS)->rank_class];
+    for (uint32_t s = 0; s < x->job->streams; s++)
+        for (uint32_t i = rank->streams[s].head; i != PW_NONE; i = op_at(x, i)->next)
+            for (uint32_t w = op_at(x, i)->waiters; w != PW_NONE; w = op_at(x, w / PW_OP_WAITS)->wait_next[w % PW_OP_WAITS])
+                if (w == wait) return op_at(x, i);
+    PW_CHECK(!"a wait for nobody");
+    return NULL;
+}
+
 /* Writes what the place waits for and moves on to it. False: it waits for nothing that could come. */
 static bool follow(const pw_executor *x, place *at, char *text, size_t size) {
     char name[160], theirs[160];
@@ -95,12 +106,12 @@ static bool follow(const pw_executor *x, place *at, char *text, size_t size) {
     const op_run *op = op_at(x, at->op);
     name_op(x, op, name, sizeof name);
     for (int w = 0; w < PW_OP_WAITS; w++) {
-        if (op->waits_on[w] == PW_NONE) continue;
-        const op_run *other = op_at(x, op->waits_on[w]);
+        if (!(op->waits_open & 1u << w)) continue;
+        const op_run *other = signaller(x, at->op * PW_OP_WAITS + (uint32_t)w);
         name_op(x, other, theirs, sizeof theirs);
         snprintf(text, size, "rank %u (\"%s\") stream %u: %s waits for its own %s (slot %d)", number, rank->program->name,
                  op->op.stream, name, theirs, op->op.waits[w]);
-        at->op = other->front ? op->waits_on[w] : rank->streams[other->op.stream].head;
+        at->op = other->front ? other->index : rank->streams[other->op.stream].head;
         return true;
     }
     bool message = op->op.kind == PW_OP_SEND || op->op.kind == PW_OP_RECV;

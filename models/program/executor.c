@@ -139,7 +139,8 @@ void pw_executor_destroy(pw_executor *x) {
     if (x->ranks)
         for (uint32_t c = 0; c < x->fold->class_count; c++) pw_walker_destroy(x->ranks[c].walker);
     for (size_t i = 0; i < x->instance_count; i++) graph_destroy(x, x->instances[i].graph);
-    for (size_t i = 0; i < x->chunk_count; i++) pw_free(&allocator, x->chunks[i], CHUNK * sizeof **x->chunks);
+    for (size_t i = 0; i < x->chunk_count; i++) pw_free(&allocator, x->chunk_memory[i], CHUNK_BYTES);
+    pw_free(&allocator, x->chunk_memory, x->chunk_memory_capacity * sizeof *x->chunk_memory);
     pw_free(&allocator, x->chunks, x->chunk_capacity * sizeof *x->chunks);
     pw_free(&allocator, x->ready, x->ready_capacity * sizeof *x->ready);
     pw_free(&allocator, x->instances, x->instance_capacity * sizeof *x->instances);

@@ -7,22 +7,29 @@
 
 #include "models/program/run.h"
 
+/* One more chunk; false when memory is out. */
+static bool more_ops(pw_executor *x) {
+    size_t count = x->chunk_count + 1;
+    if (pw_grow(&x->allocator, (void **)&x->chunks, &x->chunk_capacity, count, sizeof *x->chunks) ||
+        pw_grow(&x->allocator, (void **)&x->chunk_memory, &x->chunk_memory_capacity, count, sizeof *x->chunk_memory))
+        return false;
+    char *memory = pw_alloc_zero(&x->allocator, CHUNK_BYTES);
+    if (!memory) return false;
+    op_run *chunk = (op_run *)(memory + (64 - (uintptr_t)memory % 64) % 64);
+    for (uint32_t i = CHUNK; i-- > 0;) {
+        chunk[i].index = (uint32_t)(x->chunk_count * CHUNK) + i;
+        chunk[i].next = x->op_free;
+        x->op_free = chunk[i].index;
+    }
+    x->chunk_memory[x->chunk_count] = memory;
+    x->chunks[x->chunk_count++] = chunk;
+    return true;
+}
+
 op_run *op_new(pw_executor *x) {
-    if (x->op_free == PW_NONE) {
-        size_t count = x->chunk_count + 1;
-        op_run *chunk = NULL;
-        if (!pw_grow(&x->allocator, (void **)&x->chunks, &x->chunk_capacity, count, sizeof *x->chunks))
-            chunk = pw_alloc_zero(&x->allocator, CHUNK * sizeof *chunk);
-        if (!chunk) {
-            pw_sim_fail(x->config.sim, PW_NO_MEMORY, NULL, "no memory for the operations of \"%s\"", x->job->name);
-            return NULL;
-        }
-        for (uint32_t i = CHUNK; i-- > 0;) {
-            chunk[i].index = (uint32_t)(x->chunk_count * CHUNK) + i;
-            chunk[i].next = x->op_free;
-            x->op_free = chunk[i].index;
-        }
-        x->chunks[x->chunk_count++] = chunk;
+    if (x->op_free == PW_NONE && !more_ops(x)) {
+        pw_sim_fail(x->config.sim, PW_NO_MEMORY, NULL, "no memory for the operations of \"%s\"", x->job->name);
+        return NULL;
     }
     op_run *op = op_at(x, x->op_free);
     x->op_free = op->next;
@@ -31,7 +38,7 @@ op_run *op_new(pw_executor *x) {
     op->index = index;
     op->generation = generation;
     op->next = op->waiters = PW_NONE;
-    for (int w = 0; w < PW_OP_WAITS; w++) op->waits_on[w] = op->wait_next[w] = PW_NONE;
+    for (int w = 0; w < PW_OP_WAITS; w++) op->wait_next[w] = PW_NONE;
     return op;
 }
 
@@ -54,6 +61,7 @@ static void push_ready(pw_executor *x, op_run *op) {
         memcpy(x->ready + old, x->ready, moved * sizeof *x->ready);
         memmove(x->ready, x->ready + moved, (wrapped - moved) * sizeof *x->ready);
     }
+    op_fetch(x, op->index, true);
     x->ready[(x->ready_first + x->ready_count++) % x->ready_capacity] = op->index;
 }
 
@@ -64,7 +72,7 @@ bool op_bind_waits(pw_executor *x, op_run *op) {
         slot_run *slot = &rank->slots[op->op.waits[w]];
         op_run *from = slot->op == PW_NONE ? NULL : op_at(x, slot->op);
         if (from && from->generation == slot->generation) {
-            op->waits_on[w] = from->index;
+            op->waits_open |= (uint8_t)(1u << w);
             op->wait_next[w] = from->waiters;
             from->waiters = op->index * PW_OP_WAITS + (uint32_t)w;
             op->waits_left++;
@@ -121,7 +129,7 @@ void op_complete(pw_executor *x, op_run *op, pw_span_id span) {
         op_run *waiter = op_at(x, waiting / PW_OP_WAITS);
         uint32_t which = waiting % PW_OP_WAITS;
         waiting = waiter->wait_next[which];
-        waiter->waits_on[which] = PW_NONE;
+        waiter->waits_open &= (uint8_t)~(1u << which);
         waiter->cause = span;
         waiter->cause_time = now;
         if (--waiter->waits_left > 0) continue;
@@ -162,6 +170,8 @@ static void begin(pw_executor *x, op_run *op) {
         op->cause = report_span(x, op->rank_class, x->ranks[op->rank_class].tracks[op->op.stream], x->names.launch, 0, from,
                                 now, op->cause);
     op->phase = PHASE_RUNNING;
+    if (op->next != PW_NONE) op_fetch(x, op->next, true); /* its turn comes when this one ends */
+    if (op->waiters != PW_NONE) op_fetch(x, op->waiters / PW_OP_WAITS, false);
     rank_run *rank = &x->ranks[op->rank_class];
     switch (op->op.kind) {
         case PW_OP_COMPUTE:

@@ -9,7 +9,7 @@
 
 enum {
     WINDOW_LAUNCHES = 1024, /* launches a device queue takes before the host waits, as with CUDA streams */
-    CHUNK = 1024
+    CHUNK = 1024 /* operations */
 };
 
 typedef enum op_phase {
@@ -19,33 +19,41 @@ typedef enum op_phase {
     PHASE_RUNNING
 } op_phase;
 
+/* Many thousands wait at a time, so most are out of the caches when their turn comes: three lines of 64 bytes, the first
+ * with all that the end of another operation touches (see op_fetch). */
 typedef struct op_run {
-    pw_op op;
     uint32_t index, generation, rank_class;
     uint32_t next;    /* in its stream; in the free list */
     uint32_t waiters; /* first wait for this operation: waiting operation x PW_OP_WAITS + which of its waits */
     uint32_t wait_next[PW_OP_WAITS];
-    uint32_t waits_on[PW_OP_WAITS]; /* operations, PW_NONE when done */
+    uint32_t launches;
+    pw_span_id cause; pw_time cause_time; /* whose end made it ready, and when */
     uint8_t waits_left;
     bool front, on_host; /* on_host: a SYNC, in no stream */
-    op_phase phase;
-    uint32_t launches;
-    pw_time host_start;                              /* the host began to launch it */
-    pw_time release; pw_span_id release_span;        /* what held the host up last before that, and until when */
-    pw_time start;                                   /* waits over and launched */
-    pw_span_id cause; pw_time cause_time;            /* whose end made it ready, and when */
+    bool fluid;          /* a segment that shares its GPU */
+    uint8_t phase;       /* op_phase */
+    uint8_t waits_open;  /* bit w: waits for the operation that signals waits[w] */
+
+    pw_op op;
+    pw_time host_start; /* the host began to launch it */
+    pw_time start;      /* waits over and launched */
+
+    pw_time release; pw_span_id release_span; /* what held the host up last before that, and until when */
     union {
         struct {
             double duration_s, work_left, flops;
             pw_time since; /* work_left holds at this time */
-            pw_event_id timer;
-            pw_activity_id activity;
-            bool fluid;
+            union {
+                pw_event_id timer;
+                pw_activity_id activity; /* if fluid */
+            };
         } compute;
         struct { uint32_t sequence, next_member; } collective;
         struct { uint32_t partner, pending_next, plan; pw_time start; } transfer; /* messages and copies */
     };
 } op_run;
+enum { CHUNK_BYTES = CHUNK * sizeof(op_run) + 64 };
+_Static_assert(sizeof(op_run) <= 192, "an operation under way takes three lines of the cache");
 
 typedef struct stream_run {
     uint32_t head, tail;
@@ -126,8 +134,9 @@ struct pw_executor {
     rank_run *ranks; /* [fold->class_count] */
     uint32_t unfinished;
 
-    op_run **chunks;
-    size_t chunk_count, chunk_capacity;
+    op_run **chunks; /* CHUNK operations each, from a multiple of 64 bytes on */
+    void **chunk_memory;
+    size_t chunk_count, chunk_capacity, chunk_memory_capacity;
     uint32_t op_free, op_count;
     uint32_t *ready; /* ring of operations to launch in this instant */
     size_t ready_first, ready_count, ready_capacity;
@@ -157,6 +166,13 @@ struct pw_executor {
 
 /* operation.c */
 static inline op_run *op_at(const pw_executor *x, uint32_t index) { return &x->chunks[index / CHUNK][index % CHUNK]; }
+static inline void op_fetch(const pw_executor *x, uint32_t index, bool whole) { /* into the caches, ahead of time */
+    const char *at = (const char *)op_at(x, index);
+    __builtin_prefetch(at, 1);
+    if (!whole) return;
+    __builtin_prefetch(at + 64, 1);
+    __builtin_prefetch(at + 128, 1);
+}
 op_run *op_new(pw_executor *x); /* NULL: the simulation has failed */
 void op_issue(pw_executor *x, op_run *op);
 void op_complete(pw_executor *x, op_run *op, pw_span_id span); /* frees op */
