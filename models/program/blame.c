@@ -22,12 +22,25 @@
 
 enum { SPANS = 4096 }; /* of a chunk */
 
+/* A run has millions of spans, so what is kept of one is small. It starts where its cause ends, or it is in the list of
+ * those that do not; where and what it is, is one of a few thousand kinds. */
 typedef struct kept_span {
-    pw_time start, end;
+    pw_time end;
     uint32_t cause; /* its number, counted from 1 in this run; 0: none */
+    uint32_t kind : 31, apart : 1;
+} kept_span;
+
+typedef struct span_kind {
     uint32_t track;
     pw_name category, label;
-} kept_span;
+} span_kind;
+
+/* A span, unpacked. */
+typedef struct known_span {
+    pw_time start, end;
+    uint32_t number, cause;
+    span_kind is;
+} known_span;
 
 /* Work of home, in order and disjoint. */
 typedef struct work_time {
@@ -45,8 +58,13 @@ struct pw_blame {
     kept_span **chunks;
     size_t chunk_count, chunk_capacity;
     uint32_t span_count;
+    struct own_start { uint32_t number; pw_time start; } *starts; /* of spans apart from their causes, in order */
+    size_t start_count, start_capacity;
+    span_kind *kinds;
+    size_t kind_count, kind_capacity;
+    uint32_t *kind_table, kind_slots; /* open addressing; PW_NONE: free */
     pw_span_id first_id;
-    pw_time begin, end;
+    pw_time begin, end, begin_of_all; /* begin_of_all: where spans without a cause start, as the first one did */
     uint32_t last;       /* the span that ends last; of several, the one reported last */
     uint32_t name_count; /* above every name seen */
     uint32_t *root, *rank; /* by track: the top track, and the one below it on the way there (itself at the top) */
@@ -58,7 +76,65 @@ struct pw_blame {
     size_t part_count, part_capacity;
 };
 
-static kept_span *span_at(const pw_blame *blame, uint32_t index) { return &blame->chunks[index / SPANS][index % SPANS]; }
+static kept_span *kept_at(const pw_blame *blame, uint32_t number) {
+    return &blame->chunks[(number - 1) / SPANS][(number - 1) % SPANS];
+}
+
+/* Where a span starts that lets no time pass after its cause. */
+static pw_time start_after(const pw_blame *blame, uint32_t cause) { return cause ? kept_at(blame, cause)->end : blame->begin_of_all; }
+
+static known_span span_of(const pw_blame *blame, uint32_t number) {
+    const kept_span *kept = kept_at(blame, number);
+    known_span span = {.end = kept->end, .number = number, .cause = kept->cause, .is = blame->kinds[kept->kind]};
+    if (!kept->apart) {
+        span.start = start_after(blame, kept->cause);
+        return span;
+    }
+    size_t low = 0, high = blame->start_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (blame->starts[middle].number >= number) high = middle;
+        else low = middle + 1;
+    }
+    span.start = blame->starts[low].start;
+    return span;
+}
+
+static uint32_t *kind_slot(const pw_blame *blame, const span_kind *kind) {
+    uint64_t hash = ((uint64_t)kind->track << 40) ^ ((uint64_t)kind->category << 20) ^ kind->label;
+    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    uint32_t at = (uint32_t)(hash >> 32) & (blame->kind_slots - 1);
+    for (;; at = (at + 1) & (blame->kind_slots - 1)) {
+        uint32_t index = blame->kind_table[at];
+        if (index == PW_NONE) return &blame->kind_table[at];
+        const span_kind *known = &blame->kinds[index];
+        if (known->track == kind->track && known->category == kind->category && known->label == kind->label)
+            return &blame->kind_table[at];
+    }
+}
+
+/* PW_NONE when memory is out. */
+static uint32_t kind_of(pw_blame *blame, const span_kind *kind) {
+    if (2 * (blame->kind_count + 1) > blame->kind_slots) {
+        uint32_t slots = blame->kind_slots ? 2 * blame->kind_slots : 256;
+        uint32_t *table = pw_alloc(&blame->allocator, slots * sizeof *table);
+        if (!table) return PW_NONE;
+        pw_free(&blame->allocator, blame->kind_table, blame->kind_slots * sizeof *table);
+        blame->kind_table = table;
+        blame->kind_slots = slots;
+        for (uint32_t i = 0; i < slots; i++) table[i] = PW_NONE;
+        for (size_t k = 0; k < blame->kind_count; k++) *kind_slot(blame, &blame->kinds[k]) = (uint32_t)k;
+    }
+    uint32_t *slot = kind_slot(blame, kind);
+    if (*slot != PW_NONE) return *slot;
+    if (pw_grow(&blame->allocator, (void **)&blame->kinds, &blame->kind_capacity, blame->kind_count + 1,
+                sizeof *blame->kinds))
+        return PW_NONE;
+    blame->kinds[blame->kind_count] = *kind;
+    if (kind->category >= blame->name_count) blame->name_count = kind->category + 1;
+    if (kind->label >= blame->name_count) blame->name_count = kind->label + 1;
+    return *slot = (uint32_t)blame->kind_count++;
+}
 
 static void on_track(void *object, pw_track track, pw_track parent, const char *name) {
     (void)name;
@@ -75,39 +151,45 @@ static void on_track(void *object, pw_track track, pw_track parent, const char *
     blame->rank[track] = parent == 0 || blame->root[parent] == parent ? track : blame->rank[parent];
 }
 
-static void on_span(void *object, const pw_span *span) {
-    pw_blame *blame = object;
-    if (blame->failed) return;
+static bool keep_span(pw_blame *blame, const pw_span *span) {
     uint32_t index = blame->span_count;
     if (index % SPANS == 0) {
         kept_span *chunk = NULL;
         if (index == UINT32_MAX - SPANS + 1 || pw_grow(&blame->allocator, (void **)&blame->chunks, &blame->chunk_capacity,
                                                        blame->chunk_count + 1, sizeof *blame->chunks) ||
-            !(chunk = pw_alloc(&blame->allocator, SPANS * sizeof *chunk))) {
-            blame->failed = true;
-            return;
-        }
+            !(chunk = pw_alloc(&blame->allocator, SPANS * sizeof *chunk)))
+            return false;
         blame->chunks[blame->chunk_count++] = chunk;
     }
+    uint32_t kind = kind_of(blame, &(span_kind){span->track, span->category, span->label});
+    if (kind == PW_NONE) return false;
     if (index == 0) {
         blame->first_id = span->id;
-        blame->begin = span->start;
+        blame->begin = blame->begin_of_all = span->start;
         blame->end = span->end;
     }
-    *span_at(blame, index) = (kept_span){.start = span->start,
-                                         .end = span->end,
-                                         .cause = span->cause < blame->first_id ? 0 : (uint32_t)(span->cause - blame->first_id) + 1,
-                                         .track = span->track,
-                                         .category = span->category,
-                                         .label = span->label};
+    uint32_t cause = span->cause < blame->first_id ? 0 : (uint32_t)(span->cause - blame->first_id) + 1;
+    if (cause > index) cause = 0;
+    bool apart = span->start != start_after(blame, cause);
+    if (apart) {
+        if (pw_grow(&blame->allocator, (void **)&blame->starts, &blame->start_capacity, blame->start_count + 1,
+                    sizeof *blame->starts))
+            return false;
+        blame->starts[blame->start_count++] = (struct own_start){index + 1, span->start};
+    }
     blame->span_count++;
+    *kept_at(blame, index + 1) = (kept_span){.end = span->end, .cause = cause, .kind = kind & INT32_MAX, .apart = apart};
     if (span->start < blame->begin) blame->begin = span->start;
     if (span->end >= blame->end) {
         blame->end = span->end;
-        blame->last = index;
+        blame->last = index + 1;
     }
-    if (span->category >= blame->name_count) blame->name_count = span->category + 1;
-    if (span->label >= blame->name_count) blame->name_count = span->label + 1;
+    return true;
+}
+
+static void on_span(void *object, const pw_span *span) {
+    pw_blame *blame = object;
+    if (!blame->failed && !keep_span(blame, span)) blame->failed = true;
 }
 
 pw_status pw_blame_create(const pw_allocator *allocator, const pw_job *job, const pw_gpu *gpu, pw_recorder *recorder,
@@ -136,6 +218,9 @@ void pw_blame_destroy(pw_blame *blame) {
     pw_allocator allocator = blame->allocator;
     for (size_t i = 0; i < blame->chunk_count; i++) pw_free(&allocator, blame->chunks[i], SPANS * sizeof **blame->chunks);
     pw_free(&allocator, blame->chunks, blame->chunk_capacity * sizeof *blame->chunks);
+    pw_free(&allocator, blame->starts, blame->start_capacity * sizeof *blame->starts);
+    pw_free(&allocator, blame->kinds, blame->kind_capacity * sizeof *blame->kinds);
+    pw_free(&allocator, blame->kind_table, blame->kind_slots * sizeof *blame->kind_table);
     pw_free(&allocator, blame->root, blame->root_capacity * sizeof *blame->root);
     pw_free(&allocator, blame->rank, blame->rank_capacity * sizeof *blame->rank);
     pw_free(&allocator, blame->work, blame->work_capacity * sizeof *blame->work);
@@ -206,51 +291,53 @@ static bool prepare_account(pw_blame *blame, account *to) {
     return true;
 }
 
-static pw_blame_class class_of(const pw_blame *blame, const account *to, const kept_span *span) {
-    uint32_t category = to->category_of[span->category];
+static pw_blame_class class_of(const pw_blame *blame, const account *to, const known_span *span) {
+    uint32_t category = to->category_of[span->is.category];
     return category == PW_NONE ? PW_BLAME_OTHER : blame->job->categories[category].blame;
 }
 
-static bool is_work(const pw_blame *blame, const account *to, const kept_span *span) {
+static bool is_work(const pw_blame *blame, const account *to, const known_span *span) {
     pw_blame_class class = class_of(blame, to, span);
     return class == PW_BLAME_COMPUTE || class == PW_BLAME_OPTIMIZER;
 }
 
 /* A transfer between two programs' layers. */
-static bool is_message(const pw_blame *blame, const account *to, const kept_span *span) {
-    return (span->label == to->send || span->label == to->recv) && class_of(blame, to, span) == PW_BLAME_COMMUNICATION &&
-           !to->inside_layer[to->category_of[span->category]];
+static bool is_message(const pw_blame *blame, const account *to, const known_span *span) {
+    return (span->is.label == to->send || span->is.label == to->recv) &&
+           class_of(blame, to, span) == PW_BLAME_COMMUNICATION && !to->inside_layer[to->category_of[span->is.category]];
+}
+
+static bool is_home(const pw_blame *blame, const account *to, const known_span *span) {
+    return blame->rank[span->is.track] == to->home;
 }
 
 /* --- The chain of causes ------------------------------------------------------------------------------------------ */
 
 typedef struct trail {
-    const kept_span *span; /* what lies before `at` */
+    known_span span; /* what lies before `at`; number 0: nothing */
     pw_time at;
 } trail;
 
 typedef struct piece {
-    const kept_span *span; /* NULL: unexplained */
+    known_span span; /* number 0: unexplained */
     pw_time from, to;
 } piece;
-
-static const kept_span *cause_of(const pw_blame *blame, const kept_span *span) {
-    return span->cause == 0 || span->cause > blame->span_count ? NULL : span_at(blame, span->cause - 1);
-}
 
 /* The next piece back, cut at `floor`; false when the trail has got there. Between the end of a cause and the start of what
  * it released there is no time by construction. */
 static bool step_back(const pw_blame *blame, trail *on, pw_time floor, piece *out) {
     while (on->at > floor) {
-        const kept_span *span = on->span;
-        bool covers = span && span->end >= on->at;
+        known_span *span = &on->span;
+        bool covers = span->number && span->end >= on->at;
         if (covers && span->start >= on->at) {
-            on->span = cause_of(blame, span);
+            if (span->cause) *span = span_of(blame, span->cause);
+            else span->number = 0;
             continue;
         }
-        pw_time from = covers ? span->start : span ? span->end : floor;
+        pw_time from = covers ? span->start : span->number ? span->end : floor;
         if (from < floor) from = floor;
-        *out = (piece){covers ? span : NULL, from, on->at};
+        *out = (piece){.from = from, .to = on->at};
+        if (covers) out->span = *span;
         on->at = from;
         return true;
     }
@@ -262,7 +349,7 @@ static bool step_back(const pw_blame *blame, trail *on, pw_time floor, piece *ou
 /* Of the tracks t with of[t] == t (and below `parent`, unless 0), the one with most ticks; of equals the one of the last
  * span, then the first. */
 static uint32_t most(const pw_blame *blame, const uint32_t *of, uint32_t parent, const pw_time *ticks) {
-    uint32_t best = of[span_at(blame, blame->last)->track];
+    uint32_t best = of[span_of(blame, blame->last).is.track];
     if (parent && blame->root[best] != parent) best = 0;
     for (uint32_t t = 1; t < blame->root_capacity; t++)
         if (of[t] == t && (!parent || blame->root[t] == parent) && (best == 0 || ticks[t] > ticks[best])) best = t;
@@ -275,13 +362,13 @@ static bool find_home(pw_blame *blame, account *to, uint32_t *program) {
     pw_time *ticks = pw_arena_alloc(blame->arena, 4 * count * sizeof *ticks);
     if (!ticks) return false;
     pw_time *work[2] = {ticks, ticks + count}, *all[2] = {ticks + 2 * count, ticks + 3 * count}; /* program, rank class */
-    trail path = {span_at(blame, blame->last), blame->end};
+    trail path = {span_of(blame, blame->last), blame->end};
     piece p;
     pw_time worked = 0;
     while (step_back(blame, &path, blame->begin, &p)) {
-        if (!p.span) continue;
-        uint32_t at[2] = {blame->root[p.span->track], blame->rank[p.span->track]};
-        bool works = is_work(blame, to, p.span);
+        if (!p.span.number) continue;
+        uint32_t at[2] = {blame->root[p.span.is.track], blame->rank[p.span.is.track]};
+        bool works = is_work(blame, to, &p.span);
         if (works) worked += p.to - p.from;
         for (int level = 0; level < 2; level++) {
             all[level][at[level]] += p.to - p.from;
@@ -301,15 +388,25 @@ static int compare_work(const void *left, const void *right) {
 
 static void list_work(pw_blame *blame, const account *to) {
     blame->work_count = 0;
-    for (uint32_t i = 0; i < blame->span_count; i++) {
-        const kept_span *span = span_at(blame, i);
-        if (blame->rank[span->track] != to->home || span->end == span->start || !is_work(blame, to, span)) continue;
+    bool *wanted = pw_arena_alloc(blame->arena, blame->kind_count + 1);
+    if (!wanted) {
+        blame->failed = true;
+        return;
+    }
+    for (size_t k = 0; k < blame->kind_count; k++) {
+        known_span any = {.is = blame->kinds[k]};
+        wanted[k] = is_home(blame, to, &any) && is_work(blame, to, &any);
+    }
+    for (uint32_t number = 1; number <= blame->span_count; number++) {
+        if (!wanted[kept_at(blame, number)->kind]) continue;
+        known_span span = span_of(blame, number);
+        if (span.end == span.start) continue;
         if (pw_grow(&blame->allocator, (void **)&blame->work, &blame->work_capacity, blame->work_count + 1,
                     sizeof *blame->work)) {
             blame->failed = true;
             return;
         }
-        blame->work[blame->work_count++] = (work_time){.from = span->start, .to = span->end, .span = i};
+        blame->work[blame->work_count++] = (work_time){.from = span.start, .to = span.end, .span = number};
     }
     if (blame->work_count == 0) return;
     qsort(blame->work, blame->work_count, sizeof *blame->work, compare_work);
@@ -327,28 +424,28 @@ static void list_work(pw_blame *blame, const account *to) {
 
 /* --- Giving time to accounts -------------------------------------------------------------------------------------- */
 
-static void give_work(const pw_blame *blame, account *to, const kept_span *span, pw_time ticks) {
-    uint32_t segment = to->segment_of[span->label];
+static void give_work(const pw_blame *blame, account *to, const known_span *span, pw_time ticks) {
+    uint32_t segment = to->segment_of[span->is.label];
     if (class_of(blame, to, span) == PW_BLAME_OPTIMIZER) to->optimizer += ticks;
     else if (segment != PW_NONE) to->segments[segment] += ticks;
-    else to->names[span->category] += ticks;
+    else to->names[span->is.category] += ticks;
 }
 
 /* A piece of a gap. */
 static void give_piece(const pw_blame *blame, account *to, const piece *p) {
     pw_time ticks = p->to - p->from;
-    if (!p->span) {
+    if (!p->span.number) {
         to->unexplained += ticks;
         return;
     }
-    bool home = blame->rank[p->span->track] == to->home;
-    uint32_t category = to->category_of[p->span->category];
-    switch (class_of(blame, to, p->span)) {
+    bool home = is_home(blame, to, &p->span);
+    uint32_t category = to->category_of[p->span.is.category];
+    switch (class_of(blame, to, &p->span)) {
         case PW_BLAME_OPTIMIZER: to->optimizer += ticks; return; /* another program's */
         case PW_BLAME_COMMUNICATION:
             if (!home && to->inside_layer[category]) break;
             to->communication[category] += ticks;
-            if (is_message(blame, to, p->span)) to->message_total += ticks;
+            if (is_message(blame, to, &p->span)) to->message_total += ticks;
             return;
         case PW_BLAME_HOST:
             if (!home) break;
@@ -356,7 +453,7 @@ static void give_piece(const pw_blame *blame, account *to, const piece *p) {
             return;
         default: /* launches, and what the job calls other */
             if (!home) break;
-            to->names[p->span->category] += ticks;
+            to->names[p->span.is.category] += ticks;
             return;
     }
     to->bubble += ticks;
@@ -370,8 +467,8 @@ static void give_round_trip(const pw_blame *blame, account *to, trail *on, pw_ti
     memset(to->messages, 0, blame->job->category_count * sizeof *to->messages);
     while (to->steps_left > 0 && step_back(blame, on, blame->begin, &p)) {
         to->steps_left--;
-        if (!p.span) return;
-        if (blame->rank[p.span->track] == to->home && is_work(blame, to, p.span)) {
+        if (!p.span.number) return;
+        if (is_home(blame, to, &p.span) && is_work(blame, to, &p.span)) {
             size_t low = 0, high = blame->work_count; /* the first work that ends then or later */
             while (low < high) {
                 size_t middle = (low + high) / 2;
@@ -389,14 +486,14 @@ static void give_round_trip(const pw_blame *blame, account *to, trail *on, pw_ti
             }
             return;
         }
-        if (!is_message(blame, to, p.span)) continue;
-        to->messages[to->category_of[p.span->category]] += p.to - p.from;
+        if (!is_message(blame, to, &p.span)) continue;
+        to->messages[to->category_of[p.span.is.category]] += p.to - p.from;
         length += p.to - p.from;
     }
 }
 
-static void give_gap(const pw_blame *blame, account *to, const kept_span *released, pw_time from, pw_time end) {
-    trail on = {released, end};
+static void give_gap(const pw_blame *blame, account *to, const known_span *released, pw_time from, pw_time end) {
+    trail on = {*released, end};
     piece p;
     pw_time bubble = to->bubble, given = to->message_total;
     while (step_back(blame, &on, from, &p)) give_piece(blame, to, &p);
@@ -407,13 +504,15 @@ static void give_all(pw_blame *blame, account *to) {
     pw_time at = blame->begin;
     for (size_t i = 0; i < blame->work_count; i++) {
         work_time *work = &blame->work[i];
-        const kept_span *span = span_at(blame, work->span);
-        if (work->from > at) give_gap(blame, to, span, at, work->from);
+        known_span span = span_of(blame, work->span);
+        if (work->from > at) give_gap(blame, to, &span, at, work->from);
         work->messages = to->message_total;
-        give_work(blame, to, span, work->to - work->from);
+        give_work(blame, to, &span, work->to - work->from);
         at = work->to;
     }
-    if (blame->end > at) give_gap(blame, to, span_at(blame, blame->last), at, blame->end);
+    if (blame->end == at) return;
+    known_span last = span_of(blame, blame->last);
+    give_gap(blame, to, &last, at, blame->end);
 }
 
 /* --- Parts -------------------------------------------------------------------------------------------------------- */
