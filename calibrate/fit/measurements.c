@@ -1,8 +1,6 @@
 #include "calibrate/fit/measurements.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/csv.h"
@@ -257,33 +255,4 @@ void pw_measurements_free(pw_measurements *all) {
     pw_free(all->allocator, all->rows, all->capacity * sizeof *all->rows);
     pw_free(all->allocator, all->groups, all->group_capacity * sizeof *all->groups);
     *all = (pw_measurements){0};
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double quantile(const double *sorted, size_t count, double q) {
-    double at = q * (double)(count - 1);
-    size_t below = (size_t)at;
-    double above = below + 1 < count ? sorted[below + 1] : sorted[below];
-    return sorted[below] + (at - (double)below) * (above - sorted[below]);
-}
-
-pw_error_summary pw_error_summarise(double *relative, size_t rows) {
-    pw_error_summary summary = {.rows = rows, .bias = NAN, .mape = NAN, .median = NAN, .p90 = NAN};
-    if (rows == 0) return summary;
-    double sum = 0, absolute = 0;
-    for (size_t i = 0; i < rows; i++) {
-        sum += relative[i];
-        relative[i] = fabs(relative[i]);
-        absolute += relative[i];
-    }
-    qsort(relative, rows, sizeof *relative, by_value);
-    summary.bias = 100 * sum / (double)rows;
-    summary.mape = 100 * absolute / (double)rows;
-    summary.median = 100 * quantile(relative, rows, 0.5);
-    summary.p90 = 100 * quantile(relative, rows, 0.9);
-    return summary;
 }

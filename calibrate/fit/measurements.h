@@ -44,12 +44,4 @@ pw_status pw_measurements_read_published_attention(const char *file, const pw_ca
                                                    pw_measurements *measurements, pw_error *error);
 void pw_measurements_free(pw_measurements *measurements);
 
-/* Relative errors of predictions, in percent. */
-typedef struct pw_error_summary {
-    size_t rows;
-    double bias, mape, median, p90;
-} pw_error_summary;
-/* relative: predicted / measured - 1; is reordered. */
-pw_error_summary pw_error_summarise(double *relative, size_t rows);
-
 #endif

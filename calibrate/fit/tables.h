@@ -1,7 +1,7 @@
 /* The tables that the fits write: a parameter table (one row a device and precision) and a covariance table.
  *
  * Values are written in the shortest form that reads back as the same bits, so that a second run with the same data
- * gives the same bytes. Files appear under a temporary name and are renamed.
+ * gives the same bytes.
  */
 #ifndef PW_CALIBRATE_FIT_TABLES_H
 #define PW_CALIBRATE_FIT_TABLES_H
@@ -10,6 +10,7 @@
 
 #include "calibrate/fit/measurements.h"
 #include "calibrate/fit/robust.h"
+#include "sim/stats.h"
 
 /* One parameter of a kernel's equation. */
 typedef struct pw_fit_parameter {
@@ -31,14 +32,6 @@ typedef struct pw_fit_row {
 /* Writes <folder>/<kind>-parameters.csv and <folder>/<kind>-covariance.csv. */
 pw_status pw_fit_write_tables(const char *folder, const char *kind, const pw_fit_parameter *parameters, size_t count,
                               const pw_fit_row *rows, size_t row_count, const char *source, pw_error *error);
-
-/* Opens a stream for <folder>/<name>; pw_fit_close renames it into place, or removes it when status is no PW_OK. */
-typedef struct pw_fit_file {
-    FILE *stream;
-    char path[512], temporary[528];
-} pw_fit_file;
-pw_status pw_fit_open(const char *folder, const char *name, pw_fit_file *file, pw_error *error);
-pw_status pw_fit_close(pw_fit_file *file, pw_status status, pw_error *error);
 
 /* The error report: a header, then a line per group and side. */
 void pw_fit_report_header(FILE *report);

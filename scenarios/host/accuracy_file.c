@@ -36,7 +36,7 @@ static const char *generation(const pw_validation *validation, const pw_catalogu
 
 /* group NULL: all. */
 static void write_group(const pw_validation *validation, const char *const *groups, const char *group, double *errors,
-                        pw_arena *arena, pw_file *file) {
+                        pw_file *file) {
     uint32_t count = 0;
     for (uint32_t row = 0; row < validation->input->rows; row++) {
         const pw_prediction *p = &validation->predictions[row];
@@ -44,7 +44,7 @@ static void write_group(const pw_validation *validation, const char *const *grou
         errors[count++] = (p->stack - p->measured) / p->measured;
     }
     if (count == 0) return;
-    pw_score score = pw_validation_score(errors, count, arena);
+    pw_score score = pw_validation_score(errors, count);
     pw_file_csv_text(file, validation->suite->name);
     pw_file_csv_text(file, group ? group : "all");
     pw_file_csv_integer(file, score.n);
@@ -73,7 +73,7 @@ pw_status pw_accuracy_record(const char *path, const pw_validation *validation, 
         pw_file_discard(file);
         return status;
     }
-    write_group(validation, groups, NULL, errors, arena, file);
-    for (uint32_t i = 0; i < count; i++) write_group(validation, groups, distinct[i], errors, arena, file);
+    write_group(validation, groups, NULL, errors, file);
+    for (uint32_t i = 0; i < count; i++) write_group(validation, groups, distinct[i], errors, file);
     return pw_file_commit(file, error);
 }

@@ -79,7 +79,7 @@ typedef struct pw_score {
     uint32_t n;
     double bias_pct, mape_pct, median_pct, p90_pct, worst_pct; /* NaN when n is 0 */
 } pw_score;
-pw_score pw_validation_score(const double *relative_errors, uint32_t count, pw_arena *arena);
+pw_score pw_validation_score(const double *relative_errors, uint32_t count);
 
 typedef enum pw_variant { PW_VARIANT_PLAIN, PW_VARIANT_STACK, PW_VARIANT_BASELINE, PW_VARIANT_COUNT } pw_variant;
 

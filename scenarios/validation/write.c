@@ -1,42 +1,19 @@
 /* Scores and the three writers. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "scenarios/validation/validation.h"
 #include "sim/json.h"
+#include "sim/stats.h"
 
 static const char *const variant_names[PW_VARIANT_COUNT] = {"plain", "stack", "baseline"};
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Quantile of sorted values, linear between order statistics. */
-static double quantile(const double *sorted, uint32_t count, double share) {
-    double at = share * (count - 1);
-    uint32_t low = (uint32_t)at;
-    return low + 1 < count ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
-}
-
-pw_score pw_validation_score(const double *relative_errors, uint32_t count, pw_arena *arena) {
-    pw_score score = {count, NAN, NAN, NAN, NAN, NAN};
-    double *absolute = count ? pw_arena_alloc(arena, count * sizeof *absolute) : NULL;
-    if (!absolute) return score;
-    double sum = 0, absolute_sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        absolute[i] = fabs(relative_errors[i]);
-        sum += relative_errors[i];
-        absolute_sum += absolute[i];
-    }
-    qsort(absolute, count, sizeof *absolute, ascending);
-    score.bias_pct = 100 * sum / count;
-    score.mape_pct = 100 * absolute_sum / count;
-    score.median_pct = 100 * quantile(absolute, count, 0.5);
-    score.p90_pct = 100 * quantile(absolute, count, 0.9);
-    score.worst_pct = 100 * absolute[count - 1];
-    return score;
+pw_score pw_validation_score(const double *relative_errors, uint32_t count) {
+    pw_error_summary summary;
+    if (pw_errors_summarise(relative_errors, count, NULL, &summary) != PW_OK)
+        return (pw_score){count, NAN, NAN, NAN, NAN, NAN};
+    return (pw_score){count, 100 * summary.bias, 100 * summary.mean, 100 * summary.median, 100 * summary.p90,
+                      100 * fabs(summary.worst)};
 }
 
 static double value_of(const pw_prediction *prediction, pw_variant variant) {
@@ -61,7 +38,7 @@ static pw_score score_group(const pw_validation *v, pw_variant variant, const ch
         if (column && strcmp(group_value(v, row, column), value) != 0) continue;
         errors[count++] = (value_of(p, variant) - p->measured) / p->measured;
     }
-    return pw_validation_score(errors, count, arena);
+    return pw_validation_score(errors, count);
 }
 
 /* Distinct values of a column among the rows that ran, in order of the text. */

@@ -119,13 +119,4 @@ PW_TEST(too_few_rows_and_impossible_predictions_are_errors) {
     PW_EXPECT_INT(pw_fit_robust(&problem, &result, &error), PW_BAD_INPUT);
 }
 
-PW_TEST(error_summaries_are_those_of_a_hand_calculation) {
-    double relative[] = {0.1, -0.2, 0.3, 0, -0.4};
-    pw_error_summary s = pw_error_summarise(relative, 5);
-    PW_EXPECT_NEAR(s.bias, -4, 1e-12);
-    PW_EXPECT_NEAR(s.mape, 20, 1e-12);
-    PW_EXPECT_NEAR(s.median, 20, 1e-12);
-    PW_EXPECT_NEAR(s.p90, 36, 1e-12);
-}
-
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
