@@ -81,9 +81,7 @@ static void flow(pw_sim *sim, void *object, uint64_t index) {
         done(sim, x, index);
         return;
     }
-    pw_activity_start(x->config.fluid, p->route,
-                      &(pw_activity_config){
-                          .work = p->bytes, .rate_cap = p->cap_Bps, .done = done, .object = x, .argument = index});
+    flow_start(x, x->instances[index].plan, done, index);
 }
 
 static void start(pw_executor *x, instance *one, const op_run *last) {

@@ -54,9 +54,7 @@ static void transfer_flow(pw_sim *sim, void *object, uint64_t index) {
         transfer_done(sim, x, index);
         return;
     }
-    pw_activity_start(x->config.fluid, p->route,
-                      &(pw_activity_config){
-                          .work = p->bytes, .rate_cap = p->cap_Bps, .done = transfer_done, .object = x, .argument = index});
+    flow_start(x, op_at(x, (uint32_t)index)->transfer.plan, transfer_done, index);
 }
 
 static void transfer_start(pw_executor *x, op_run *op) {

@@ -106,6 +106,22 @@ typedef struct plan {
     uint32_t next;          /* in its bucket */
 } plan;
 
+/* The fluid phase of a transfer (flow.c). */
+typedef struct flow_run {
+    uint32_t plan, next; /* next: in the free list */
+    bool live, timed;    /* timed: at its cap until the timer ends it; else a fluid activity */
+    pw_time since;
+    pw_event_id timer;
+    pw_event_handler *done;
+    uint64_t argument;
+} flow_run;
+
+/* What the flows under way over a link class take at most. */
+typedef struct link_demand {
+    double caps_Bps;
+    uint32_t flows, timed;
+} link_demand;
+
 typedef struct message_graph message_graph;
 typedef struct instance {
     uint32_t index, group, sequence;
@@ -156,6 +172,11 @@ struct pw_executor {
 
     uint32_t *pending, pending_count; /* buckets of sends and receives that wait for each other */
 
+    flow_run *flows;
+    size_t flow_capacity;
+    uint32_t flow_count, flow_free;
+    link_demand *link_demands;     /* [link classes] of a folded run */
+
     pw_capacity_id *link_capacity; /* [links], or [link classes] when folded; null: not made yet */
     uint32_t link_capacity_count;
 
@@ -200,6 +221,9 @@ void plan_add_link(void *object, pw_link link, double load); /* adds a use of it
 pw_route_id plan_route(pw_executor *x); /* of what is in x->uses */
 /* The collective's group as GPUs in ring order, in x->gpus; 0 when memory is out. */
 uint32_t plan_gpus(pw_executor *x, const group_class *group);
+
+/* flow.c: the bytes of a plan, at its cap or what its links leave it; then done(sim, executor, argument). */
+void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uint64_t argument);
 
 /* collective.c, message.c, graph.c */
 void collective_arrive(pw_executor *x, op_run *op);
