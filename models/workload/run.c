@@ -35,13 +35,20 @@ static void tear_down(session *s) {
     if (s->cluster) pw_cluster_destroy(s->cluster);
 }
 
-/* FNV-1a over what a span says. */
+/* FNV-1a over what a span says, byte by byte from the lowest; the zero bytes on top of each word go in at once. */
 static void hash_span(void *object, const pw_span *span) {
-    uint64_t *hash = object;
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    uint64_t powers[9] = {1}, h = *(uint64_t *)object;
+    for (int i = 1; i < 9; i++) powers[i] = powers[i - 1] * prime;
     const uint64_t words[] = {span->id, span->cause, span->track, span->category, span->label, (uint64_t)span->start,
                               (uint64_t)span->end};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        for (int shift = 0; shift < 64; shift += 8) *hash = (*hash ^ (words[i] >> shift & 255)) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        uint64_t word = words[i];
+        int zeros = 8;
+        for (; word; word >>= 8, zeros--) h = (h ^ (word & 255)) * prime;
+        h *= powers[zeros];
+    }
+    *(uint64_t *)object = h;
 }
 
 /* --- Notes --------------------------------------------------------------------------------------------------------- */
