@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/text.h"
+
 void pw_json_begin(pw_json *json, pw_file *file) {
     memset(json, 0, sizeof *json);
     json->file = file;
@@ -13,25 +15,11 @@ static void new_line(pw_json *json) {
     for (int i = 0; i < json->depth; i++) pw_file_write(json->file, "  ", 2);
 }
 
-/* Length of the well-formed UTF-8 character at text, or 0 (Unicode, table 3-7). */
-static size_t character(const unsigned char *text) {
-    unsigned char lead = text[0], low = 0x80, high = 0xBF;
-    size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead <= 0xDF ? 2 : lead >= 0xE0 && lead <= 0xEF ? 3
-                  : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
-    if (lead == 0xE0) low = 0xA0;
-    if (lead == 0xED) high = 0x9F;
-    if (lead == 0xF0) low = 0x90;
-    if (lead == 0xF4) high = 0x8F;
-    for (size_t i = 1; i < length; i++, low = 0x80, high = 0xBF)
-        if (text[i] < low || text[i] > high) return 0;
-    return length;
-}
-
 static void quoted(pw_file *file, const char *text) {
     const unsigned char *at = (const unsigned char *)text;
     pw_file_write(file, "\"", 1);
     while (*at) {
-        size_t length = character(at);
+        size_t length = pw_text_character((const char *)at);
         if (length == 0) {
             pw_file_text(file, "\xEF\xBF\xBD");
             length = 1;

@@ -112,6 +112,20 @@ const char *pw_number_text(double value, char *text, size_t size) {
     return text;
 }
 
+size_t pw_text_character(const char *text) {
+    const unsigned char *bytes = (const unsigned char *)text;
+    unsigned char lead = bytes[0], low = 0x80, high = 0xBF;
+    size_t length = lead < 0x80 ? 1 : lead >= 0xC2 && lead <= 0xDF ? 2 : lead >= 0xE0 && lead <= 0xEF ? 3
+                  : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+    if (lead == 0xE0) low = 0xA0;
+    if (lead == 0xED) high = 0x9F;
+    if (lead == 0xF0) low = 0x90;
+    if (lead == 0xF4) high = 0x8F;
+    for (size_t i = 1; i < length; i++, low = 0x80, high = 0xBF)
+        if (bytes[i] < low || bytes[i] > high) return 0;
+    return length;
+}
+
 static unsigned char lower(char c) { return (unsigned char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c); }
 static unsigned least(unsigned a, unsigned b) { return a < b ? a : b; }
 

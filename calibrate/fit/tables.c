@@ -69,7 +69,7 @@ static void write_covariance(pw_file *file, const pw_fit_parameter *parameters, 
                 if (!row->result.fitted[i] || !row->result.fitted[j]) continue;
                 const char *device = row->group->device->name, *precision = pw_precision_names[row->group->precision];
                 pw_file_print(file, "\"%s/%s/%s/%s\",\"%s\",%s,%s,%s,", device, precision, parameters[i].name,
-                        parameters[j].name, device, precision, parameters[i].name, parameters[j].name);
+                              parameters[j].name, device, precision, parameters[i].name, parameters[j].name);
                 pw_file_number(file, row->result.covariance[i][j]);
                 pw_file_text(file, ",DERIVED,the fit of the parameter table\n");
             }

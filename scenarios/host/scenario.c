@@ -7,6 +7,7 @@
 
 #include "scenarios/host/locate.h"
 #include "scenarios/host/lua_api.h"
+#include "sim/text.h"
 
 typedef struct builder {
     lua_State *L;
@@ -128,11 +129,9 @@ static pw_status check_keys(builder *b, const lua_api_record *record) {
 
 static bool is_plain_text(const char *text, size_t length) {
     if (strlen(text) != length) return false;
-    for (const unsigned char *at = (const unsigned char *)text; *at;) {
-        int more = *at < 0x80 ? 0 : *at >= 0xC2 && *at <= 0xDF ? 1 : *at >= 0xE0 && *at <= 0xEF ? 2 : *at >= 0xF0 && *at <= 0xF4 ? 3 : -1;
-        if (more < 0 || *at < 0x20 || *at == 0x7F) return false;
-        for (at++; more > 0; more--, at++)
-            if ((*at & 0xC0) != 0x80) return false;
+    for (size_t size; *text; text += size) {
+        size = pw_text_character(text);
+        if (size == 0 || (unsigned char)*text < 0x20 || *text == 0x7F) return false;
     }
     return true;
 }

@@ -268,17 +268,13 @@ const char *pw_script_source(const pw_script *script, const char *path) {
 }
 
 /* Line (from 1) of the first byte that is no text, 0 when all is. */
-static int line_of_bad_byte(const unsigned char *text, size_t size) {
+static int line_of_bad_byte(const char *text, size_t size) {
     int line = 1;
-    for (size_t i = 0; i < size;) {
-        unsigned char a = text[i];
-        if (a == '\n') line++;
-        if (a == 0 || (a < 0x20 && a != '\n' && a != '\t' && a != '\r' && a != '\f' && a != '\v')) return line;
-        size_t length = a < 0x80 ? 1 : a >= 0xC2 && a <= 0xDF ? 2 : a >= 0xE0 && a <= 0xEF ? 3 : a >= 0xF0 && a <= 0xF4 ? 4 : 0;
-        if (length == 0 || i + length > size) return line;
-        for (size_t k = 1; k < length; k++)
-            if ((text[i + k] & 0xC0) != 0x80) return line;
-        i += length;
+    for (size_t i = 0, length; i < size; i += length) {
+        unsigned char first = (unsigned char)text[i];
+        if (first == '\n') line++;
+        length = pw_text_character(text + i);
+        if (length == 0 || (first < 0x20 && (!first || !strchr("\n\t\r\f\v", first)))) return line;
     }
     return 0;
 }
@@ -300,7 +296,7 @@ void lua_api_load(lua_State *L, const char *path) {
     pw_status status = pw_file_read(given == path ? path : "/dev/stdin", LARGEST_FILE, script->allocator, &file->text,
                                     &file->text_size, &error);
     int line = 0;
-    if (status == PW_OK) line = line_of_bad_byte((const unsigned char *)file->text, file->text_size);
+    if (status == PW_OK) line = line_of_bad_byte(file->text, file->text_size);
     if (line) pw_fail(&error, PW_BAD_INPUT, given, line, "save the file as UTF-8", "the line holds bytes that are no UTF-8 text");
     if (status == PW_IO || status == PW_LIMIT) error.status = PW_BAD_INPUT; /* the user named this file */
     if (error.status != PW_OK) {

@@ -9,17 +9,13 @@ void pw_layout_repeat(pw_file *file, char c, int count) {
     for (; count > 0; count--) pw_file_write(file, &c, 1);
 }
 
-int pw_layout_width(const char *text) {
-    int width = 0;
-    for (; *text; text++) width += ((unsigned char)*text & 0xC0) != 0x80;
-    return width;
-}
-
 static int word_width(const char *text, int length) {
     int width = 0;
     for (int i = 0; i < length; i++) width += ((unsigned char)text[i] & 0xC0) != 0x80;
     return width;
 }
+
+int pw_layout_width(const char *text) { return word_width(text, (int)strlen(text)); }
 
 void pw_layout_wrap(pw_file *file, int indent, int width, const char *text) {
     int column = indent;

@@ -143,4 +143,14 @@ PW_TEST(distance_counts_edits_and_swaps) {
     }
 }
 
+PW_TEST(characters_are_those_of_well_formed_utf8) {
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {{"a", 1}, {"", 1}, {"\xC3\xA9", 2}, {"\xE2\x82\xAC", 3}, {"\xF0\x9F\x98\x80", 4}, {"\x80", 0}, {"\xC0\x80", 0},
+                 {"\xE0\x80\x80", 0}, {"\xED\xA0\x80", 0}, {"\xF0\x80\x80\x80", 0}, {"\xF4\x90\x80\x80", 0}, {"\xF5\x80\x80\x80", 0},
+                 {"\xE2\x82", 0}, {"\xC3(", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) PW_EXPECT_INT(pw_text_character(cases[i].text), cases[i].length);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
