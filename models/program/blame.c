@@ -545,17 +545,16 @@ static void add_segment(pw_blame *blame, uint32_t index, pw_time ticks) {
         of_class[kernel->kind] += segment->parts[p].repeats * cost.total_s;
         sum += segment->parts[p].repeats * cost.total_s;
     }
-    double done = 0;
+    int last = PW_KERNEL_CLASS_COUNT - 1; /* takes what rounding leaves */
+    while (last > 0 && of_class[last] == 0) last--;
     pw_time given = 0;
-    for (int k = 0; k < PW_KERNEL_CLASS_COUNT && sum > 0; k++) {
-        done += of_class[k];
-        pw_time until = done >= sum ? ticks : (pw_time)((double)ticks * (done / sum));
-        if (until < given) until = given;
-        if (until > ticks) until = ticks;
-        add_part(blame, pw_kernel_class_names[k], until - given);
-        given = until;
+    for (int k = 0; k < last && sum > 0; k++) {
+        pw_time part = (pw_time)((double)ticks * (of_class[k] / sum));
+        if (part > ticks - given) part = ticks - given;
+        add_part(blame, pw_kernel_class_names[k], part);
+        given += part;
     }
-    add_part(blame, "compute", ticks - given);
+    add_part(blame, sum > 0 ? pw_kernel_class_names[last] : "compute", ticks - given);
 }
 
 static void add_parts(pw_blame *blame, const account *from) {
