@@ -19,28 +19,7 @@
 
 #include "models/program/blame.h"
 #include "models/program/report.h"
-
-enum { SPANS = 4096 }; /* of a chunk */
-
-/* A run has millions of spans, so what is kept of one is small. It starts where its cause ends, or it is in the list of
- * those that do not; where and what it is, is one of a few thousand kinds. */
-typedef struct kept_span {
-    pw_time end;
-    uint32_t cause; /* its number, counted from 1 in this run; 0: none */
-    uint32_t kind : 31, apart : 1;
-} kept_span;
-
-typedef struct span_kind {
-    uint32_t track;
-    pw_name category, label;
-} span_kind;
-
-/* A span, unpacked. */
-typedef struct known_span {
-    pw_time start, end;
-    uint32_t number, cause;
-    span_kind is;
-} known_span;
+#include "models/program/spans.h"
 
 /* Work of home, in order and disjoint. */
 typedef struct work_time {
@@ -55,18 +34,7 @@ struct pw_blame {
     const pw_gpu *gpu;
     pw_arena *arena;
     bool *repeated; /* [segments] */
-    kept_span **chunks;
-    size_t chunk_count, chunk_capacity;
-    uint32_t span_count;
-    struct own_start { uint32_t number; pw_time start; } *starts; /* of spans apart from their causes, in order */
-    size_t start_count, start_capacity;
-    span_kind *kinds;
-    size_t kind_count, kind_capacity;
-    uint32_t *kind_table, kind_slots; /* open addressing; PW_NONE: free */
-    pw_span_id first_id;
-    pw_time begin, end, begin_of_all; /* begin_of_all: where spans without a cause start, as the first one did */
-    uint32_t last;       /* the span that ends last; of several, the one reported last */
-    uint32_t name_count; /* above every name seen */
+    span_log log;
     uint32_t *root, *rank; /* by track: the top track, and the one below it on the way there (itself at the top) */
     size_t root_capacity, rank_capacity;
     work_time *work;
@@ -75,66 +43,6 @@ struct pw_blame {
     struct part_time { const char *name; pw_time ticks; } *parts;
     size_t part_count, part_capacity;
 };
-
-static kept_span *kept_at(const pw_blame *blame, uint32_t number) {
-    return &blame->chunks[(number - 1) / SPANS][(number - 1) % SPANS];
-}
-
-/* Where a span starts that lets no time pass after its cause. */
-static pw_time start_after(const pw_blame *blame, uint32_t cause) { return cause ? kept_at(blame, cause)->end : blame->begin_of_all; }
-
-static known_span span_of(const pw_blame *blame, uint32_t number) {
-    const kept_span *kept = kept_at(blame, number);
-    known_span span = {.end = kept->end, .number = number, .cause = kept->cause, .is = blame->kinds[kept->kind]};
-    if (!kept->apart) {
-        span.start = start_after(blame, kept->cause);
-        return span;
-    }
-    size_t low = 0, high = blame->start_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (blame->starts[middle].number >= number) high = middle;
-        else low = middle + 1;
-    }
-    span.start = blame->starts[low].start;
-    return span;
-}
-
-static uint32_t *kind_slot(const pw_blame *blame, const span_kind *kind) {
-    uint64_t hash = ((uint64_t)kind->track << 40) ^ ((uint64_t)kind->category << 20) ^ kind->label;
-    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    uint32_t at = (uint32_t)(hash >> 32) & (blame->kind_slots - 1);
-    for (;; at = (at + 1) & (blame->kind_slots - 1)) {
-        uint32_t index = blame->kind_table[at];
-        if (index == PW_NONE) return &blame->kind_table[at];
-        const span_kind *known = &blame->kinds[index];
-        if (known->track == kind->track && known->category == kind->category && known->label == kind->label)
-            return &blame->kind_table[at];
-    }
-}
-
-/* PW_NONE when memory is out. */
-static uint32_t kind_of(pw_blame *blame, const span_kind *kind) {
-    if (2 * (blame->kind_count + 1) > blame->kind_slots) {
-        uint32_t slots = blame->kind_slots ? 2 * blame->kind_slots : 256;
-        uint32_t *table = pw_alloc(&blame->allocator, slots * sizeof *table);
-        if (!table) return PW_NONE;
-        pw_free(&blame->allocator, blame->kind_table, blame->kind_slots * sizeof *table);
-        blame->kind_table = table;
-        blame->kind_slots = slots;
-        for (uint32_t i = 0; i < slots; i++) table[i] = PW_NONE;
-        for (size_t k = 0; k < blame->kind_count; k++) *kind_slot(blame, &blame->kinds[k]) = (uint32_t)k;
-    }
-    uint32_t *slot = kind_slot(blame, kind);
-    if (*slot != PW_NONE) return *slot;
-    if (pw_grow(&blame->allocator, (void **)&blame->kinds, &blame->kind_capacity, blame->kind_count + 1,
-                sizeof *blame->kinds))
-        return PW_NONE;
-    blame->kinds[blame->kind_count] = *kind;
-    if (kind->category >= blame->name_count) blame->name_count = kind->category + 1;
-    if (kind->label >= blame->name_count) blame->name_count = kind->label + 1;
-    return *slot = (uint32_t)blame->kind_count++;
-}
 
 static void on_track(void *object, pw_track track, pw_track parent, const char *name) {
     (void)name;
@@ -151,45 +59,9 @@ static void on_track(void *object, pw_track track, pw_track parent, const char *
     blame->rank[track] = parent == 0 || blame->root[parent] == parent ? track : blame->rank[parent];
 }
 
-static bool keep_span(pw_blame *blame, const pw_span *span) {
-    uint32_t index = blame->span_count;
-    if (index % SPANS == 0) {
-        kept_span *chunk = NULL;
-        if (index == UINT32_MAX - SPANS + 1 || pw_grow(&blame->allocator, (void **)&blame->chunks, &blame->chunk_capacity,
-                                                       blame->chunk_count + 1, sizeof *blame->chunks) ||
-            !(chunk = pw_alloc(&blame->allocator, SPANS * sizeof *chunk)))
-            return false;
-        blame->chunks[blame->chunk_count++] = chunk;
-    }
-    uint32_t kind = kind_of(blame, &(span_kind){span->track, span->category, span->label});
-    if (kind == PW_NONE) return false;
-    if (index == 0) {
-        blame->first_id = span->id;
-        blame->begin = blame->begin_of_all = span->start;
-        blame->end = span->end;
-    }
-    uint32_t cause = span->cause < blame->first_id ? 0 : (uint32_t)(span->cause - blame->first_id) + 1;
-    if (cause > index) cause = 0;
-    bool apart = span->start != start_after(blame, cause);
-    if (apart) {
-        if (pw_grow(&blame->allocator, (void **)&blame->starts, &blame->start_capacity, blame->start_count + 1,
-                    sizeof *blame->starts))
-            return false;
-        blame->starts[blame->start_count++] = (struct own_start){index + 1, span->start};
-    }
-    blame->span_count++;
-    *kept_at(blame, index + 1) = (kept_span){.end = span->end, .cause = cause, .kind = kind & INT32_MAX, .apart = apart};
-    if (span->start < blame->begin) blame->begin = span->start;
-    if (span->end >= blame->end) {
-        blame->end = span->end;
-        blame->last = index + 1;
-    }
-    return true;
-}
-
 static void on_span(void *object, const pw_span *span) {
     pw_blame *blame = object;
-    if (!blame->failed && !keep_span(blame, span)) blame->failed = true;
+    if (!blame->failed && !spans_keep(&blame->log, span)) blame->failed = true;
 }
 
 pw_status pw_blame_create(const pw_allocator *allocator, const pw_job *job, const pw_gpu *gpu, pw_recorder *recorder,
@@ -197,7 +69,7 @@ pw_status pw_blame_create(const pw_allocator *allocator, const pw_job *job, cons
     if (!allocator) allocator = pw_allocator_default();
     pw_blame *blame = *out = pw_alloc_zero(allocator, sizeof *blame);
     if (!blame) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
-    blame->allocator = *allocator;
+    blame->allocator = blame->log.allocator = *allocator;
     blame->recorder = recorder;
     blame->job = job;
     blame->gpu = gpu;
@@ -216,11 +88,7 @@ pw_status pw_blame_create(const pw_allocator *allocator, const pw_job *job, cons
 void pw_blame_destroy(pw_blame *blame) {
     if (!blame) return;
     pw_allocator allocator = blame->allocator;
-    for (size_t i = 0; i < blame->chunk_count; i++) pw_free(&allocator, blame->chunks[i], SPANS * sizeof **blame->chunks);
-    pw_free(&allocator, blame->chunks, blame->chunk_capacity * sizeof *blame->chunks);
-    pw_free(&allocator, blame->starts, blame->start_capacity * sizeof *blame->starts);
-    pw_free(&allocator, blame->kinds, blame->kind_capacity * sizeof *blame->kinds);
-    pw_free(&allocator, blame->kind_table, blame->kind_slots * sizeof *blame->kind_table);
+    spans_free(&blame->log);
     pw_free(&allocator, blame->root, blame->root_capacity * sizeof *blame->root);
     pw_free(&allocator, blame->rank, blame->rank_capacity * sizeof *blame->rank);
     pw_free(&allocator, blame->work, blame->work_capacity * sizeof *blame->work);
@@ -272,22 +140,22 @@ static bool prepare_account(pw_blame *blame, account *to) {
         pw_segment_label(job, s, blame->repeated[s], text, sizeof text);
         labels[s] = pw_record_name(blame->recorder, text);
         if (labels[s] == 0) return false;
-        if (labels[s] >= blame->name_count) blame->name_count = labels[s] + 1;
+        if (labels[s] >= blame->log.name_count) blame->log.name_count = labels[s] + 1;
     }
     for (uint32_t c = 0; c < job->category_count; c++) {
         categories[c] = pw_record_name(blame->recorder, job->categories[c].name);
         if (categories[c] == 0) return false;
-        if (categories[c] >= blame->name_count) blame->name_count = categories[c] + 1;
+        if (categories[c] >= blame->log.name_count) blame->log.name_count = categories[c] + 1;
         to->inside_layer[c] = inside_layer(job->categories[c].name);
     }
-    to->names = pw_arena_alloc(arena, (blame->name_count + 1) * sizeof *to->names);
-    to->category_of = pw_arena_alloc(arena, (blame->name_count + 1) * sizeof *to->category_of);
-    to->segment_of = pw_arena_alloc(arena, (blame->name_count + 1) * sizeof *to->segment_of);
+    to->names = pw_arena_alloc(arena, (blame->log.name_count + 1) * sizeof *to->names);
+    to->category_of = pw_arena_alloc(arena, (blame->log.name_count + 1) * sizeof *to->category_of);
+    to->segment_of = pw_arena_alloc(arena, (blame->log.name_count + 1) * sizeof *to->segment_of);
     if (!to->names || !to->category_of || !to->segment_of) return false;
-    for (uint32_t n = 0; n < blame->name_count; n++) to->category_of[n] = to->segment_of[n] = PW_NONE;
+    for (uint32_t n = 0; n < blame->log.name_count; n++) to->category_of[n] = to->segment_of[n] = PW_NONE;
     for (uint32_t s = 0; s < job->segment_count; s++) to->segment_of[labels[s]] = s;
     for (uint32_t c = job->category_count; c-- > 0;) to->category_of[categories[c]] = c;
-    to->steps_left = blame->span_count;
+    to->steps_left = blame->log.count;
     return true;
 }
 
@@ -311,45 +179,12 @@ static bool is_home(const pw_blame *blame, const account *to, const known_span *
     return blame->rank[span->is.track] == to->home;
 }
 
-/* --- The chain of causes ------------------------------------------------------------------------------------------ */
-
-typedef struct trail {
-    known_span span; /* what lies before `at`; number 0: nothing */
-    pw_time at;
-} trail;
-
-typedef struct piece {
-    known_span span; /* number 0: unexplained */
-    pw_time from, to;
-} piece;
-
-/* The next piece back, cut at `floor`; false when the trail has got there. Between the end of a cause and the start of what
- * it released there is no time by construction. */
-static bool step_back(const pw_blame *blame, trail *on, pw_time floor, piece *out) {
-    while (on->at > floor) {
-        known_span *span = &on->span;
-        bool covers = span->number && span->end >= on->at;
-        if (covers && span->start >= on->at) {
-            if (span->cause) *span = span_of(blame, span->cause);
-            else span->number = 0;
-            continue;
-        }
-        pw_time from = covers ? span->start : span->number ? span->end : floor;
-        if (from < floor) from = floor;
-        *out = (piece){.from = from, .to = on->at};
-        if (covers) out->span = *span;
-        on->at = from;
-        return true;
-    }
-    return false;
-}
-
 /* --- Home --------------------------------------------------------------------------------------------------------- */
 
 /* Of the tracks t with of[t] == t (and below `parent`, unless 0), the one with most ticks; of equals the one of the last
  * span, then the first. */
 static uint32_t most(const pw_blame *blame, const uint32_t *of, uint32_t parent, const pw_time *ticks) {
-    uint32_t best = of[span_of(blame, blame->last).is.track];
+    uint32_t best = of[spans_get(&blame->log, blame->log.last).is.track];
     if (parent && blame->root[best] != parent) best = 0;
     for (uint32_t t = 1; t < blame->root_capacity; t++)
         if (of[t] == t && (!parent || blame->root[t] == parent) && (best == 0 || ticks[t] > ticks[best])) best = t;
@@ -362,10 +197,10 @@ static bool find_home(pw_blame *blame, account *to, uint32_t *program) {
     pw_time *ticks = pw_arena_alloc(blame->arena, 4 * count * sizeof *ticks);
     if (!ticks) return false;
     pw_time *work[2] = {ticks, ticks + count}, *all[2] = {ticks + 2 * count, ticks + 3 * count}; /* program, rank class */
-    trail path = {span_of(blame, blame->last), blame->end};
+    trail path = {spans_get(&blame->log, blame->log.last), blame->log.end};
     piece p;
     pw_time worked = 0;
-    while (step_back(blame, &path, blame->begin, &p)) {
+    while (spans_step_back(&blame->log, &path, blame->log.begin, &p)) {
         if (!p.span.number) continue;
         uint32_t at[2] = {blame->root[p.span.is.track], blame->rank[p.span.is.track]};
         bool works = is_work(blame, to, &p.span);
@@ -388,18 +223,18 @@ static int compare_work(const void *left, const void *right) {
 
 static void list_work(pw_blame *blame, const account *to) {
     blame->work_count = 0;
-    bool *wanted = pw_arena_alloc(blame->arena, blame->kind_count + 1);
+    bool *wanted = pw_arena_alloc(blame->arena, blame->log.kind_count + 1);
     if (!wanted) {
         blame->failed = true;
         return;
     }
-    for (size_t k = 0; k < blame->kind_count; k++) {
-        known_span any = {.is = blame->kinds[k]};
+    for (size_t k = 0; k < blame->log.kind_count; k++) {
+        known_span any = {.is = blame->log.kinds[k]};
         wanted[k] = is_home(blame, to, &any) && is_work(blame, to, &any);
     }
-    for (uint32_t number = 1; number <= blame->span_count; number++) {
-        if (!wanted[kept_at(blame, number)->kind]) continue;
-        known_span span = span_of(blame, number);
+    for (uint32_t number = 1; number <= blame->log.count; number++) {
+        if (!wanted[spans_kind(&blame->log, number)]) continue;
+        known_span span = spans_get(&blame->log, number);
         if (span.end == span.start) continue;
         if (pw_grow(&blame->allocator, (void **)&blame->work, &blame->work_capacity, blame->work_count + 1,
                     sizeof *blame->work)) {
@@ -465,7 +300,7 @@ static void give_round_trip(const pw_blame *blame, account *to, trail *on, pw_ti
     pw_time length = 0;
     piece p;
     memset(to->messages, 0, blame->job->category_count * sizeof *to->messages);
-    while (to->steps_left > 0 && step_back(blame, on, blame->begin, &p)) {
+    while (to->steps_left > 0 && spans_step_back(&blame->log, on, blame->log.begin, &p)) {
         to->steps_left--;
         if (!p.span.number) return;
         if (is_home(blame, to, &p.span) && is_work(blame, to, &p.span)) {
@@ -496,23 +331,23 @@ static void give_gap(const pw_blame *blame, account *to, const known_span *relea
     trail on = {*released, end};
     piece p;
     pw_time bubble = to->bubble, given = to->message_total;
-    while (step_back(blame, &on, from, &p)) give_piece(blame, to, &p);
-    if (to->bubble > bubble && from > blame->begin) give_round_trip(blame, to, &on, to->bubble - bubble, given);
+    while (spans_step_back(&blame->log, &on, from, &p)) give_piece(blame, to, &p);
+    if (to->bubble > bubble && from > blame->log.begin) give_round_trip(blame, to, &on, to->bubble - bubble, given);
 }
 
 static void give_all(pw_blame *blame, account *to) {
-    pw_time at = blame->begin;
+    pw_time at = blame->log.begin;
     for (size_t i = 0; i < blame->work_count; i++) {
         work_time *work = &blame->work[i];
-        known_span span = span_of(blame, work->span);
+        known_span span = spans_get(&blame->log, work->span);
         if (work->from > at) give_gap(blame, to, &span, at, work->from);
         work->messages = to->message_total;
         give_work(blame, to, &span, work->to - work->from);
         at = work->to;
     }
-    if (blame->end == at) return;
-    known_span last = span_of(blame, blame->last);
-    give_gap(blame, to, &last, at, blame->end);
+    if (blame->log.end == at) return;
+    known_span last = spans_get(&blame->log, blame->log.last);
+    give_gap(blame, to, &last, at, blame->log.end);
 }
 
 /* --- Parts -------------------------------------------------------------------------------------------------------- */
@@ -564,7 +399,7 @@ static void add_parts(pw_blame *blame, const account *from) {
         snprintf(text, sizeof text, "%s communication", blame->job->categories[c].name);
         add_part(blame, text, from->communication[c]);
     }
-    for (uint32_t n = 0; n < blame->name_count; n++)
+    for (uint32_t n = 0; n < blame->log.name_count; n++)
         add_part(blame, pw_record_name_text(blame->recorder, n), from->names[n]);
     add_part(blame, "optimizer", from->optimizer);
     add_part(blame, "host", from->host);
@@ -589,7 +424,7 @@ pw_status pw_blame_result(pw_blame *blame, const pw_blame_part **parts, uint32_t
     uint32_t program;
     if (blame->failed || !prepare_account(blame, &to))
         return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
-    if (blame->span_count == 0) return PW_OK;
+    if (blame->log.count == 0) return PW_OK;
     bool good = find_home(blame, &to, &program);
     if (good) list_work(blame, &to);
     if (good && !blame->failed) {
@@ -598,7 +433,7 @@ pw_status pw_blame_result(pw_blame *blame, const pw_blame_part **parts, uint32_t
     }
     if (!good || blame->failed) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the critical path");
     *home_program = pw_record_track_text(blame->recorder, program);
-    pw_time length = blame->end - blame->begin, sum = 0;
+    pw_time length = blame->log.end - blame->log.begin, sum = 0;
     for (size_t i = 0; i < blame->part_count; i++) sum += blame->parts[i].ticks;
     if (sum != length)
         return pw_fail(error, PW_LAW, NULL, 0, NULL, "the parts of the run add up to %lld ticks of %lld", (long long)sum,
