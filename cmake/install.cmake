@@ -1,4 +1,5 @@
-# Installation: the program, the libraries with their headers, the data, a CMake package and a pkg-config file.
+# Installation: the program with its manual page and completion, the libraries with their headers, the data, a CMake
+# package and a pkg-config file.
 
 set(libraries sim catalogue gpu fabric node collective program workload)
 list(TRANSFORM libraries PREPEND pw_)
@@ -46,3 +47,15 @@ install(DIRECTORY models/catalogue/data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/po
 install(DIRECTORY tests/validation/ DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/validation)
 install(DIRECTORY scenarios/studies DESTINATION ${CMAKE_INSTALL_DATADIR}/podwright/scenarios)
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# The manual page and the completion come out of the program's own tables.
+if(TARGET podwright AND NOT CMAKE_CROSSCOMPILING)
+  foreach(kind man completion)
+    add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/podwright.${kind} DEPENDS podwright VERBATIM
+                       COMMAND podwright help --${kind} > ${PROJECT_BINARY_DIR}/podwright.${kind})
+  endforeach()
+  add_custom_target(manual ALL DEPENDS ${PROJECT_BINARY_DIR}/podwright.man ${PROJECT_BINARY_DIR}/podwright.completion)
+  install(FILES ${PROJECT_BINARY_DIR}/podwright.man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME podwright.1)
+  install(FILES ${PROJECT_BINARY_DIR}/podwright.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME podwright)
+endif()
