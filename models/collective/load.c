@@ -137,35 +137,17 @@ pw_status pw_message_loads(const pw_collectives *collectives, uint32_t from, uin
     return walk_message(collectives, from, to, 1, add, object, error);
 }
 
-/* A link may come several times, once per port of its GPU; few links, so a short list does. */
-typedef struct short_sum {
-    uint32_t count;
-    pw_link links[256];
-    double bytes[256];
-} short_sum;
-
-static void add_to_short(void *object, pw_link link, double bytes) {
-    short_sum *sum = object;
-    uint32_t i = 0;
-    while (i < sum->count && sum->links[i] != link) i++;
-    if (i == sizeof sum->links / sizeof *sum->links) return; /* far up the tree, where shares are tiny */
-    if (i == sum->count) sum->links[sum->count++] = link, sum->bytes[i] = 0;
-    sum->bytes[i] += bytes;
-}
-
 pw_status collectives_message_path(const pw_collectives *collectives, uint32_t from, uint32_t to, double *rate_Bps,
                                    double *latency_s, pw_error *error) {
-    const pw_fabric *fabric = pw_cluster_fabric(collectives->cluster);
-    short_sum sum = {0};
+    load_sum sum;
     pw_path path = {0};
-    PW_TRY(walk_message(collectives, from, to, 1, add_to_short, &sum, error));
+    load_sum_create(collectives, &sum);
+    pw_status status = load_sum_message(&sum, from, to, 1, error);
+    *rate_Bps = load_sum_rate(&sum);
+    load_sum_destroy(&sum);
+    PW_TRY(status);
     PW_TRY(collectives_route(collectives, from, to, 0, &path, error));
-    *latency_s = pw_path_latency_s(fabric, &path);
-    *rate_Bps = INFINITY;
-    for (uint32_t i = 0; i < sum.count; i++) {
-        double rate = pw_fabric_link(fabric, sum.links[i])->bandwidth_Bps / sum.bytes[i];
-        if (rate < *rate_Bps) *rate_Bps = rate;
-    }
+    *latency_s = pw_path_latency_s(pw_cluster_fabric(collectives->cluster), &path);
     return PW_OK;
 }
 

@@ -1,8 +1,7 @@
 /* Rings. Inside one domain: one ring in the order of the members. Over several domains of p members each: p rings, and
  * ring r carries 1/p of S. In even domains ring r goes r, r+1, ..., r-1 (mod p), in odd ones back from r-1 to r, so that it
- * leaves a domain and enters the next one on the same rail, and every member's NIC carries exactly one ring's traffic
- *. A group whose domains
- * differ in size, or whose order mixes domains, has one flat ring.
+ * leaves a domain and enters the next one on the same rail, and every member's NIC carries exactly one ring's traffic. A
+ * group whose domains differ in size, or whose order mixes domains, has one flat ring.
  */
 #include "models/collective/algorithm.h"
 
