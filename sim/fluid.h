@@ -39,7 +39,7 @@ typedef struct pw_use {
 } pw_use;
 
 /* Creates a fluid system inside a simulation (which must outlive it). check_full: compare every incremental solve with
- * a full one (slow; tests and debug builds). */
+ * a full one (slow; for tests and for whoever doubts a result). */
 pw_status pw_fluid_create(pw_sim *sim, bool check_full, pw_fluid **fluid, pw_error *error);
 void pw_fluid_destroy(pw_fluid *fluid); /* when the simulation runs no more; NULL is fine */
 

@@ -49,7 +49,7 @@
     X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \
     X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */ \
-    X(jitter)               /* longer kernels by this share for every doubling of the nodes: the slowest rank */
+    X(jitter)               /* longer kernels by this share for every doubling of the GPUs beyond 8: the slowest rank */
 
 typedef struct pw_stack {
     const char *name, *text, *source;
