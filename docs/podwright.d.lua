@@ -15,7 +15,7 @@
 ---@class podwright.cluster Nodes joined by a network
 ---@field name? string shown in reports
 ---@field node? podwright.node every node is like this one
----@field nodes? integer how many nodes
+---@field nodes? integer how many nodes; of an NVL72 rack a node is one tray of 4 GPUs
 ---@field network? podwright.network switches and cables between nodes
 ---@overload fun(fields: table): podwright.cluster
 
@@ -24,7 +24,7 @@
 ---@field gpu? string an accelerator of the catalogue; left out: the server's
 ---@field gpus? integer GPUs per node; 0: the server's
 ---@field nics? integer network ports per node, a multiple or a divisor of gpus; 0: the server's
----@field nic_rate? podwright.quantity line rate of one port, one direction; left out: the server's
+---@field nic_rate? podwright.quantity line rate of one port, one direction; left out: network.port_rate, else the server's
 ---@field nvlink_rate? podwright.quantity line rate of all NVLinks of one GPU, one direction; left out: the GPU's
 ---@field scaleup_domain? integer GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need
 ---@field host? string kind of CPU, "x86" or "grace"; left out: the server's
@@ -35,7 +35,7 @@
 ---@field topology? "single_switch"|"fat_tree"|"rail_optimized" how switches join the nodes' network ports
 ---@field oversubscription? number ports in use of a leaf switch over its uplinks; 1 is non-blocking
 ---@field radix? integer ports of a switch; 0 takes those of the catalogue's switch for the node
----@field port_rate? podwright.quantity line rate of one port and cable, one direction; left out: the node's NIC
+---@field port_rate? podwright.quantity line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC
 ---@field efficiency? number achievable payload over line rate; left out: the catalogue's figure for the link generation
 ---@field hop_latency? podwright.quantity time through one switch; left out: the catalogue's
 ---@field cable_latency? podwright.quantity time along one cable; left out: the catalogue's

@@ -103,7 +103,7 @@ static pw_status wrong_type(const pw_kind *kind, const pw_field *field, const ch
     char hint[512] = "", names[400];
     if (field->type == PW_FIELD_CHOICE)
         snprintf(hint, sizeof hint, "choose one of: %s", list_names(field->choices, names, sizeof names));
-    else if (is_number(field)) snprintf(hint, sizeof hint, "write %s", pw_unit_example(field->unit));
+    else if (is_number(field)) snprintf(hint, sizeof hint, "write for example %s", pw_unit_example(field->unit));
     else if (field->record) snprintf(hint, sizeof hint, "its fields: %s", list_fields(field->record, names, sizeof names));
     return pw_fail(error, PW_BAD_INPUT, file, line, hint, "%s.%s takes %s, not %s", kind->name, field->name,
                    wanted_text(field), given);
@@ -135,7 +135,7 @@ pw_status pw_field_set_number(const pw_kind *kind, const pw_field *field, void *
     if (!has_unit) unit = PW_UNIT_NONE;
     if (unit != field->unit) {
         char hint[160];
-        snprintf(hint, sizeof hint, "write %s", pw_unit_example(field->unit));
+        snprintf(hint, sizeof hint, "write for example %s", pw_unit_example(field->unit));
         if (unit == PW_UNIT_NONE)
             return pw_fail(error, PW_BAD_INPUT, file, line, hint, "%s.%s needs a unit of %s", kind->name, field->name,
                            pw_unit_text(field->unit));
@@ -210,7 +210,7 @@ static pw_status parse_number(const pw_kind *kind, const pw_field *field, void *
     if (field->type == PW_FIELD_INTEGER && field->unit == PW_UNIT_NONE && pw_text_integer(text, &end, &whole) && !*end)
         return store_integer(kind, field, description, whole, file, line, error);
     pw_status status = pw_unit_parse(text, field->unit, &value, &has_unit, &unit, &inner);
-    char hint[160] = "write ";
+    char hint[160] = "write for example ";
     plain_example(field->unit, hint + strlen(hint), sizeof hint - strlen(hint));
     if (status != PW_OK)
         return pw_fail(error, status, file, line, inner.hint[0] ? inner.hint : hint, "%s.%s: %s", kind->name,

@@ -40,7 +40,7 @@ static const pw_field network_fields[] = {
     {"radix", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_network_desc, radix), 0, LARGEST_RADIX, "0", NULL, NULL,
      "ports of a switch; 0 takes those of the catalogue's switch for the node"},
     {"port_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, offsetof(pw_network_desc, port_Bps), 1e6, 1e13, "", NULL, NULL,
-     "line rate of one port and cable, one direction; left out: the node's NIC"},
+     "line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC"},
     {"efficiency", PW_FIELD_NUMBER, PW_UNIT_NONE, offsetof(pw_network_desc, efficiency), 0.01, 1, "", NULL, NULL,
      "achievable payload over line rate; left out: the catalogue's figure for the link generation"},
     {"hop_latency", PW_FIELD_NUMBER, PW_UNIT_SECONDS, offsetof(pw_network_desc, hop_latency_s), 0, 1, "", NULL, NULL,

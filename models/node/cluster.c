@@ -58,6 +58,7 @@ static pw_status complete_network(pw_cluster *cluster, pw_error *error) {
     pw_network_desc *desc = &cluster->network_desc;
     const node_wiring *wiring = cluster->wiring;
     if (!(desc->port_Bps > 0)) desc->port_Bps = wiring->nic_line_Bps;
+    else if (wiring->is_nic_rate_given) desc->port_Bps = fmin(desc->port_Bps, wiring->nic_line_Bps);
     if (!(desc->efficiency > 0))
         PW_TRY(node_port_efficiency(cluster->catalogue, wiring, desc->port_Bps, &desc->efficiency, error));
     if (!(desc->hop_latency_s >= 0))

@@ -109,8 +109,9 @@ static pw_status find_efficiency(const pw_catalogue *catalogue, const char *text
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), NULL,
                        "column 'efficiency': not between 0 and 1");
     }
-    return pw_fail(error, PW_UNSUPPORTED, pw_table_file(table), 0, "add a row for it", "no efficiency is known for '%s'",
-                   text);
+    return pw_fail(error, PW_UNSUPPORTED, pw_table_file(table), 0,
+                   "take hardware with other links, or add a row with the payload of these",
+                   "links of kind '%s' are not modelled", text);
 }
 
 pw_status node_port_efficiency(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps,
@@ -214,7 +215,8 @@ static pw_status count_nics(const row_reader *in, const pw_node_desc *desc, node
     if (wiring->nics && wiring->nics % wiring->gpus && wiring->gpus % wiring->nics)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take a multiple or a divisor of the number of GPUs",
                        "node.nics is %u, which does not go with %u GPUs", wiring->nics, wiring->gpus);
-    wiring->nic_line_Bps = desc->nic_Bps > 0 ? desc->nic_Bps : row_number(in, "nic_rate");
+    wiring->is_nic_rate_given = desc->nic_Bps > 0;
+    wiring->nic_line_Bps = wiring->is_nic_rate_given ? desc->nic_Bps : row_number(in, "nic_rate");
     if (wiring->nics && !(wiring->nic_line_Bps > 0))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "say for example node.nic_rate = 400 * u.Gbps",
                        "node.nic_rate is not known for %u network ports", wiring->nics);

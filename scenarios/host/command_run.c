@@ -20,6 +20,8 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
     pw_scenario scenario;
     pw_train_result result;
     pw_train_options train = {.interrupt = host->interrupt};
+    if (pw_arguments_has(arguments, "json") && pw_arguments_has(arguments, "csv"))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "run it twice for both", "--json and --csv exclude each other");
     PW_TRY(pw_command_seed(arguments, &train.seed, error));
     PW_TRY(pw_command_load(host, arguments, catalogue, arena, &scenario, error));
     if (!scenario.desc.job)

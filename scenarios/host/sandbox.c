@@ -92,6 +92,8 @@ static int read_undeclared(lua_State *L) {
     char text[160];
     for (int i = 0; absent[i]; i++)
         if (strcmp(name, absent[i]) == 0) hint = "scenarios are sandboxed: no files, no clock, no other programs";
+    if (strcmp(name, "o") == 0) hint = "write at the top: local o = require \"podwright\"";
+    if (strcmp(name, "u") == 0) hint = "write at the top: local u = require \"podwright.units\"";
     if (pw_api_kind(name)) hint = text, snprintf(text, sizeof text, "constructors live in podwright: local o = require \"podwright\"; o.%s", name);
     for (const pw_unit_name *unit = pw_unit_names(); unit->name && !hint; unit++)
         if (strcmp(unit->name, name) == 0)

@@ -210,7 +210,7 @@ static void hint_at_models(const pw_catalogue *catalogue, const char *name, pw_e
         names[count++] = pw_table_text_at(models, row, 0);
     names[count] = NULL;
     near = pw_nearest(names, name);
-    if (near) snprintf(error->hint, sizeof error->hint, "did you mean '%s'?", near);
+    if (near) snprintf(error->hint, sizeof error->hint, "did you mean '%s'? `podwright catalogue models` lists them", near);
     else
         snprintf(error->hint, sizeof error->hint,
                  "`podwright catalogue models` lists them; a model of your own: o.model { name = ..., layers = ... }");

@@ -319,7 +319,8 @@ void lua_api_load(lua_State *L, const char *path) {
             if (pw_text_integer(at + 1, &end, &number) && strncmp(end, ": ", 2) == 0) line = (int)number, message = end + 2;
             at++;
         }
-        lua_api_raise(L, PW_BAD_INPUT, given, line, NULL, "%s", message);
+        const char *hint = strstr(message, "'}' expected near") ? "is a comma missing between two fields, or a '}'?" : NULL;
+        lua_api_raise(L, PW_BAD_INPUT, given, line, hint, "%s", message);
     }
     lua_remove(L, -2);
 }

@@ -327,6 +327,20 @@ PW_TEST(overrides_of_rates_and_counts_take_effect) {
     pw_cluster_destroy(cluster);
 }
 
+PW_TEST(the_slower_of_nic_and_port_sets_the_rate) {
+    static const struct {
+        double nic_Gbps, port_Gbps, line_Gbps; /* 0: left out */
+    } cases[] = {{0, 0, 400}, {0, 200, 200}, {0, 800, 800}, {200, 0, 200}, {200, 400, 200}, {400, 200, 200}, {800, 800, 800}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pw_cluster_desc desc = describe("DGX H100", 2);
+        if (cases[i].nic_Gbps > 0) desc.node.nic_Bps = cases[i].nic_Gbps * 1e9 / 8;
+        if (cases[i].port_Gbps > 0) desc.network.port_Bps = cases[i].port_Gbps * 1e9 / 8;
+        pw_cluster *cluster = make(&desc);
+        PW_EXPECT_NEAR(pw_cluster_get_facts(cluster).nic_line_Bps, cases[i].line_Gbps * 1e9 / 8, 1e-12);
+        pw_cluster_destroy(cluster);
+    }
+}
+
 PW_TEST(random_clusters_have_sound_routes) {
     static const char *const servers[] = {"DGX A100 640GB", "DGX H100", "HGX H100 8-GPU baseboard", "DGX-2", "GB200 NVL72",
                                           "MI300X 8-OAM platform", "8xL40S server", "AWS p4d"};

@@ -143,11 +143,11 @@ PW_TEST(errors_say_what_is_allowed_and_what_was_meant) {
     expect_error(&it, "wheel.", "4", "not a path", "");
     expect_error(&it, "doors", "0", "car.doors is 0, must be between 1 and 8", "Number of doors.");
     expect_error(&it, "doors", "2.5", "whole number, not 2.5", "");
-    expect_error(&it, "doors", "4 GB", "takes a plain number, not bytes", "write 8");
-    expect_error(&it, "doors", "four", "'four' is not a number", "write 8");
+    expect_error(&it, "doors", "4 GB", "takes a plain number, not bytes", "write for example 8");
+    expect_error(&it, "doors", "four", "'four' is not a number", "write for example 8");
     expect_error(&it, "doors", "99999999999999999999", "whole number", "");
-    expect_error(&it, "range", "80", "car.range needs a unit of bytes", "write 80 GB");
-    expect_error(&it, "range", "80 Gbps", "car.range is in bytes, not in bytes/s", "write 80 GB");
+    expect_error(&it, "range", "80", "car.range needs a unit of bytes", "write for example 80 GB");
+    expect_error(&it, "range", "80 Gbps", "car.range is in bytes, not in bytes/s", "write for example 80 GB");
     expect_error(&it, "range", "80 Gb", "there is no unit 'Gb'", "did you mean 'GB'?");
     expect_error(&it, "range", "80 parsec", "there is no unit 'parsec'", "units of bytes are B, kB");
     expect_error(&it, "open", "maybe", "true or false, not 'maybe'", "");
@@ -164,7 +164,7 @@ PW_TEST(setters_check_type_and_unit) {
     PW_EXPECT_INT(it.doors, 4);
     PW_EXPECT_INT(pw_field_set_number(&car_kind, range, &it, 4, false, PW_UNIT_NONE, "a.lua", 8, &error), PW_BAD_INPUT);
     char text[2048];
-    PW_EXPECT_TEXT(pw_error_text(&error, text, sizeof text), "a.lua:8: car.range needs a unit of bytes\nhint: write 80 * u.GB");
+    PW_EXPECT_TEXT(pw_error_text(&error, text, sizeof text), "a.lua:8: car.range needs a unit of bytes\nhint: write for example 80 * u.GB");
     PW_EXPECT_INT(pw_field_set_number(&car_kind, range, &it, NAN, true, PW_UNIT_BYTES, "a.lua", 8, &error), PW_BAD_INPUT);
     PW_EXPECT_INT(pw_field_set_number(&car_kind, name, &it, 4, false, PW_UNIT_NONE, "a.lua", 8, &error), PW_BAD_INPUT);
     PW_EXPECT_TEXT(error.what, "car.name takes a text, not a number");
