@@ -180,8 +180,12 @@ static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
         REFUSE(at, "leave data_parallel out to use every GPU",
                "data %lld x tensor %lld x pipeline %lld x context %lld parallel use %lld GPUs, the cluster has %lld",
                LL(plan->d), LL(plan->t), LL(plan->p), LL(plan->c), LL(plan->ranks), LL(gpus));
-    if (desc->global_batch % (plan->d * plan->micro_batch))
-        REFUSE(at, "global_batch must be a multiple of data_parallel x micro_batch",
+    int64_t pass = plan->d * plan->micro_batch, below = desc->global_batch / pass * pass;
+    char fitting[96];
+    if (below) snprintf(fitting, sizeof fitting, "take global_batch %lld or %lld", LL(below), LL(below + pass));
+    else snprintf(fitting, sizeof fitting, "take global_batch %lld, or fewer GPUs", LL(pass));
+    if (desc->global_batch % pass)
+        REFUSE(at, fitting,
                "train.global_batch %lld is not a multiple of data_parallel %lld x micro_batch %lld",
                LL(desc->global_batch), LL(plan->d), LL(plan->micro_batch));
     plan->micro_batches = desc->global_batch / (plan->d * plan->micro_batch);

@@ -50,7 +50,7 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("tensor_parallel 16 does not divide the model's kv_heads 8", "divides heads", few_kv_heads);
     expect_refusal("need 64 GPUs, the cluster has 16", "cluster larger", too_many_gpus);
     expect_refusal("use 6 GPUs, the cluster has 16", "leave data_parallel out", wrong_product);
-    expect_refusal("global_batch 63 is not a multiple of data_parallel 8", "multiple of data_parallel x micro_batch", wrong_batch);
+    expect_refusal("global_batch 63 is not a multiple of data_parallel 8", "take global_batch 56 or 64", wrong_batch);
     expect_refusal("31 layers do not split", "that work: 1 3 11 31 33", uneven_stages);
     expect_refusal("2 micro-batches are not a multiple of pipeline_parallel 4", "in groups of", odd_micro_batches);
     expect_refusal("virtual_stages 2 needs a pipeline", "at least 2", no_pipeline);
