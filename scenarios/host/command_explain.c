@@ -38,6 +38,20 @@ static void put_units(pw_file *file) {
         pw_file_print(file, "u.%-8s %-10s %s\n", unit->name, pw_unit_text(unit->unit), unit->text);
 }
 
+/* The constructor and the field behind a path such as --set takes: job.micro_batch, cluster.network.port_rate. Goes on
+ * from kind as long as fields are records; *rest is what is left to look up. */
+static const pw_kind *walk(const pw_kind *kind, const char **rest) {
+    while (*rest && strchr(*rest, '.')) {
+        char part[64];
+        snprintf(part, sizeof part, "%.*s", (int)strcspn(*rest, "."), *rest);
+        const pw_field *field = pw_kind_field(kind, part);
+        if (!field || !field->record) break;
+        kind = field->record;
+        *rest = strchr(*rest, '.') + 1;
+    }
+    return kind;
+}
+
 /* True when the API answers. *status is not PW_OK when the kind is known but the field is not. */
 static bool explain_api(pw_file *file, const char *what, pw_status *status, pw_error *error) {
     char name[128];
@@ -56,22 +70,24 @@ static bool explain_api(pw_file *file, const char *what, pw_status *status, pw_e
     }
     if (strncmp(what, "o.", 2) == 0) what += 2, dot = strchr(what, '.');
     snprintf(name, sizeof name, "%.*s", (int)(dot ? (size_t)(dot - what) : strlen(what)), what);
-    const pw_kind *kind = pw_api_kind(name);
+    const char *rest = dot ? dot + 1 : NULL;
+    const pw_kind *kind = strcmp(name, "job") == 0 ? &pw_train_kind : pw_api_kind(name);
     if (!kind) return false;
-    if (!dot) {
+    kind = walk(kind, &rest);
+    if (!rest) {
         put_kind(file, kind);
         return true;
     }
-    const pw_field *field = pw_kind_field(kind, dot + 1);
+    const pw_field *field = pw_kind_field(kind, rest);
     if (field) {
         put_field(file, kind, field);
         return true;
     }
     char hint[400];
-    const char *near = pw_kind_nearest(kind, dot + 1);
-    if (near) snprintf(hint, sizeof hint, "did you mean '%s.%s'?", name, near);
-    else snprintf(hint, sizeof hint, "`podwright explain %s` lists its fields", name);
-    *status = pw_fail(error, PW_NOT_FOUND, NULL, 0, hint, "%s has no field '%.200s'", name, dot + 1);
+    const char *near = pw_kind_nearest(kind, rest);
+    if (near) snprintf(hint, sizeof hint, "did you mean '%s.%s'?", kind->name, near);
+    else snprintf(hint, sizeof hint, "`podwright explain %s` lists its fields", kind->name);
+    *status = pw_fail(error, PW_NOT_FOUND, NULL, 0, hint, "%s has no field '%.200s'", kind->name, rest);
     return true;
 }
 
@@ -104,6 +120,6 @@ const pw_command pw_command_explain = {
     "  podwright explain h100                      one row of the catalogue\n"
     "  podwright explain h100.memory_bandwidth     one figure, with unit, provenance and source\n"
     "  podwright explain train                     the fields of o.train\n"
-    "  podwright explain train.tensor_parallel     one field\n"
+    "  podwright explain train.tensor_parallel     one field; job.tensor_parallel does too\n"
     "  podwright explain units                     the units\n",
     options, 1, 1, run};
