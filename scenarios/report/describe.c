@@ -83,7 +83,9 @@ void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
             pw_file_print(file, " to %s", pw_unit_format(fastest[kind], PW_UNIT_BYTES_PER_SECOND, text, sizeof text));
         pw_file_text(file, "\n");
     }
-    if (r->job) pw_file_print(file, "\n  model parameters             %.4g\n", pw_model_parameters(r->job->model));
+    if (r->job)
+        pw_file_print(file, "\n  %-28s %s\n", "model_parameters",
+                      pw_layout_count((int64_t)pw_model_parameters(r->job->model), text, sizeof text));
     pw_file_print(file, "\n  %-32s %-24s %s\n", "field", "value", "from");
     for (size_t i = 0; i < r->field_count; i++) {
         const pw_described_field *f = &r->fields[i];

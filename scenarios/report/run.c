@@ -50,13 +50,22 @@ static const char *gigabytes(double bytes, char *text, size_t size) {
     return text;
 }
 
+static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
+
+/* 185.4, 2,591, 3.36 million. */
+static const char *rate(double value, char *text, size_t size) {
+    if (value >= 1000) return large(value, text, size);
+    snprintf(text, size, "%.4g", value);
+    return text;
+}
+
 static void put_head(const pw_run_report *r, pw_file *file) {
     const pw_train_result *result = r->result;
     const pw_train_desc *job = r->job;
     char a[64], b[64], c[64], d[64], line[600];
     pw_file_print(file, "%s\n\n  cluster  ", r->title);
-    snprintf(line, sizeof line, "%s node%s of %s, %s GPUs %s", pw_layout_count(r->nodes, a, sizeof a),
-             r->nodes == 1 ? "" : "s", r->server, pw_layout_count(result->gpus, b, sizeof b), r->device->name);
+    snprintf(line, sizeof line, "%s node%s of %s, %s GPU%s %s", pw_layout_count(r->nodes, a, sizeof a),
+             plural(r->nodes), r->server, pw_layout_count(result->gpus, b, sizeof b), plural(result->gpus), r->device->name);
     if (r->nodes > 1)
         snprintf(line + strlen(line), sizeof line - strlen(line), ", %s",
                  choice_text(&pw_network_kind, "topology", &r->cluster->network, c, sizeof c));
@@ -76,8 +85,8 @@ static void put_head(const pw_run_report *r, pw_file *file) {
     if (job->context_parallel > 1)
         snprintf(line + strlen(line), sizeof line - strlen(line), " x context %" PRId64, job->context_parallel);
     snprintf(line + strlen(line), sizeof line - strlen(line),
-             " x data %" PRId64 "; %" PRId64 " micro-batches of %" PRId64 "; sharding %s, recompute %s",
-             result->data_parallel, result->micro_batches, job->micro_batch,
+             " x data %" PRId64 "; %" PRId64 " micro-batch%s of %" PRId64 "; sharding %s, recompute %s",
+             result->data_parallel, result->micro_batches, result->micro_batches == 1 ? "" : "es", job->micro_batch,
              choice_text(&pw_train_kind, "sharding", job, a, sizeof a),
              choice_text(&pw_train_kind, "recompute", job, b, sizeof b));
     pw_file_text(file, "  split    ");
@@ -87,8 +96,8 @@ static void put_head(const pw_run_report *r, pw_file *file) {
 static void put_answer(const pw_run_report *r, pw_file *file) {
     const pw_train_result *result = r->result;
     char a[64], b[64], c[64], d[64], e[64], f[64], line[700];
-    pw_file_print(file, "\n  step     %s, %s tokens/s, %.4g tokens/s per GPU\n", seconds(result->step_s, a, sizeof a),
-                  large(result->tokens_per_s, b, sizeof b), result->tokens_per_s_per_gpu);
+    pw_file_print(file, "\n  step     %s, %s tokens/s, %s tokens/s per GPU\n", seconds(result->step_s, a, sizeof a),
+                  large(result->tokens_per_s, b, sizeof b), rate(result->tokens_per_s_per_gpu, c, sizeof c));
     snprintf(line, sizeof line, "%.1f %%, %s per GPU (%s; %.1f %% with full attention)", 100 * result->mfu,
              pw_unit_format(result->flops_per_gpu, PW_UNIT_FLOPS, a, sizeof a), result->mfu_convention, 100 * result->mfu_full);
     pw_file_text(file, "  MFU      ");
@@ -149,15 +158,20 @@ static void put_stages(const pw_run_report *r, pw_file *file) {
     }
 }
 
-static void accuracy_text(const pw_accuracy *accuracy, char *text, size_t size) {
+static void accuracy_text(const pw_accuracy *accuracy, const char *arch, char *text, size_t size) {
     if (!accuracy->source) {
         snprintf(text, size, "no validation is on file for answers of this kind; `podwright validate training` makes one");
         return;
     }
-    snprintf(text, size,
-             "step times of this kind (%s): median error %.1f %%, 9 of 10 within %.1f %%, bias %+.1f %%, over %" PRId64
+    bool is_other = strcmp(accuracy->group, "all") == 0;
+    if (is_other)
+        snprintf(text, size, "unknown: no published run on %s is on file. For comparison, step times on other hardware: ", arch);
+    else snprintf(text, size, "step times of this kind (%s): ", accuracy->group);
+    size_t length = strlen(text);
+    snprintf(text + length, size - length,
+             "median error %.1f %%, 9 of 10 within %.1f %%, bias %+.1f %%, over %" PRId64
              " published runs%s%s%s",
-             accuracy->group, accuracy->median_pct, accuracy->p90_pct, accuracy->bias_pct, accuracy->n,
+             accuracy->median_pct, accuracy->p90_pct, accuracy->bias_pct, accuracy->n,
              *accuracy->source ? " (" : "", accuracy->source, *accuracy->source ? ")" : "");
 }
 
@@ -188,7 +202,7 @@ void pw_report_run_text(const pw_run_report *r, pw_file *file) {
     put_blame(r, file);
     put_stages(r, file);
     put_notes(r, file);
-    accuracy_text(&r->accuracy, line, sizeof line);
+    accuracy_text(&r->accuracy, r->device->arch, line, sizeof line);
     pw_file_text(file, "\n  accuracy ");
     pw_layout_wrap(file, 11, WIDTH, line);
     pw_file_print(file, "  run      podwright %s, seed %" PRIu64 ", hash %016" PRIx64 "\n", r->version, r->seed, r->result->hash);
