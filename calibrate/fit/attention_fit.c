@@ -68,7 +68,7 @@ static pw_status machine_of(const pw_catalogue *catalogue, const pw_fit_group *g
     const pw_table *table;
     pw_parameter_choice choice;
     pw_gemm_parameters gemm;
-    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_GEMM, &table, error));
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_GEMM, &table, error));
     PW_TRY(pw_parameter_choose(catalogue, table, device, group->precision, &choice, error));
     PW_TRY(pw_gemm_parameters_read(table, choice.row, &gemm, error));
     *machine = (pw_attention_machine){.peak_flops = device->peak_flops[group->precision],

@@ -59,6 +59,8 @@ typedef struct pw_table pw_table;
 size_t pw_catalogue_table_count(const pw_catalogue *catalogue);
 const pw_table *pw_catalogue_table_at(const pw_catalogue *catalogue, size_t index);
 const pw_table *pw_catalogue_table(const pw_catalogue *catalogue, const char *kind); /* NULL when there is none */
+/* The same for a table that podwright cannot do without: PW_NOT_FOUND names it. */
+pw_status pw_catalogue_need(const pw_catalogue *catalogue, const char *kind, const pw_table **table, pw_error *error);
 const char *pw_table_kind(const pw_table *table);  /* "accelerators", "links", "servers", ... */
 const char *pw_table_text(const pw_table *table);  /* what one row is */
 const char *pw_table_file(const pw_table *table);
@@ -73,6 +75,9 @@ const char *pw_table_text_at(const pw_table *table, size_t row, size_t column); 
 /* Number in SI units (the column's unit applied); NaN for an empty cell. A cell that is no number is an error at load
  * for columns with a unit. */
 double pw_table_number_at(const pw_table *table, size_t row, size_t column);
+/* The same by the column's name; without such a column as for an empty cell. */
+const char *pw_table_text_of(const pw_table *table, size_t row, const char *column);
+double pw_table_number_of(const pw_table *table, size_t row, const char *column);
 int pw_table_line(const pw_table *table, size_t row);
 
 /* Finds NAME or NAME.FIELD in any table; prints value, unit, provenance, source, file:line into a text buffer owned by

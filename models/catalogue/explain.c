@@ -10,6 +10,11 @@
 #include "sim/registry.h"
 #include "sim/text.h"
 
+/* Every table but the list of tables, and aliases only stand for others. */
+static bool is_explained(const pw_table *table) {
+    return strcmp(table->kind, "aliases") && strcmp(table->kind, "tables");
+}
+
 const char *catalogue_nearest(const pw_catalogue *catalogue, const pw_table *only, const char *name) {
     size_t most = catalogue->alias_count + 1, count = 0;
     for (size_t i = 0; i < catalogue->table_count; i++) most += catalogue->tables[i].rows;
@@ -17,7 +22,7 @@ const char *catalogue_nearest(const pw_catalogue *catalogue, const pw_table *onl
     if (!names) return NULL;
     for (size_t i = 0; i < catalogue->table_count; i++) {
         const pw_table *table = &catalogue->tables[i];
-        if (only ? table != only : !strcmp(table->kind, "aliases") || !strcmp(table->kind, "tables")) continue;
+        if (only ? table != only : !is_explained(table)) continue;
         for (size_t row = 0; row < table->rows; row++) names[count++] = table->cells[row * table->columns];
     }
     for (size_t i = 0; i < catalogue->alias_count; i++)
@@ -59,17 +64,12 @@ static void put(writer *out, const char *format, ...) {
     va_end(arguments);
 }
 
-static const char *cell_of(const pw_table *table, size_t row, const char *column) {
-    int found = pw_table_find_column(table, column);
-    return found < 0 ? "" : pw_table_text_at(table, row, (size_t)found);
-}
-
 /* A field may have a source or provenance of its own ("memory_reported_source"); otherwise the row's holds. */
 static const char *own_or_row(const pw_table *table, size_t row, const char *field, const char *what) {
     char own[128];
     snprintf(own, sizeof own, "%s_%s", field, what);
-    const char *text = cell_of(table, row, own);
-    return *text ? text : cell_of(table, row, what);
+    const char *text = pw_table_text_of(table, row, own);
+    return *text ? text : pw_table_text_of(table, row, what);
 }
 
 /* "3352 GB/s" */
@@ -110,11 +110,6 @@ static void put_row(writer *out, const pw_table *table, size_t row) {
         put(out, "\n");
     }
     put(out, "  %-*s  %s:%d\n", (int)width, "written in", table->file, table->lines[row]);
-}
-
-/* Every table but the list of tables, and aliases only stand for others. */
-static bool is_explained(const pw_table *table) {
-    return strcmp(table->kind, "aliases") && strcmp(table->kind, "tables");
 }
 
 static bool put_rows(writer *out, const pw_catalogue *catalogue, const char *name) {

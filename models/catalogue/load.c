@@ -190,6 +190,13 @@ const pw_table *pw_catalogue_table(const pw_catalogue *catalogue, const char *ki
     return NULL;
 }
 
+pw_status pw_catalogue_need(const pw_catalogue *catalogue, const char *kind, const pw_table **table, pw_error *error) {
+    *table = pw_catalogue_table(catalogue, kind);
+    if (*table) return PW_OK;
+    return pw_fail(error, PW_NOT_FOUND, catalogue->folder, 0, "the table comes with podwright; is the data folder complete?",
+                   "the catalogue has no table '%s'", kind);
+}
+
 const char *catalogue_alias_target(const pw_catalogue *catalogue, const char *name) {
     for (size_t i = 0; i < catalogue->alias_count; i++)
         if (!strcasecmp(catalogue->aliases[i].name, name)) return catalogue->aliases[i].target;

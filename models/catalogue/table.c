@@ -195,4 +195,14 @@ double pw_table_number_at(const pw_table *table, size_t row, size_t column) {
     return table->numbers[row * table->columns + column];
 }
 
+const char *pw_table_text_of(const pw_table *table, size_t row, const char *column) {
+    int found = pw_table_find_column(table, column);
+    return found < 0 ? "" : pw_table_text_at(table, row, (size_t)found);
+}
+
+double pw_table_number_of(const pw_table *table, size_t row, const char *column) {
+    int found = pw_table_find_column(table, column);
+    return found < 0 ? NAN : pw_table_number_at(table, row, (size_t)found);
+}
+
 int pw_table_line(const pw_table *table, size_t row) { return row < table->rows ? table->lines[row] : 0; }

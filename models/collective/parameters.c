@@ -44,7 +44,7 @@ static pw_status read_number(const row_reader *reader, const char *column, doubl
     const char *text = NULL;
     PW_TRY(read_text(reader, column, &text));
     *value = preset;
-    if (*text) *value = pw_table_number_at(reader->table, reader->row, (size_t)pw_table_find_column(reader->table, column));
+    if (*text) *value = pw_table_number_of(reader->table, reader->row, column);
     if ((*text && !(*value >= least)) || isinf(*value)) return bad_row(reader, column, text);
     return PW_OK;
 }
@@ -126,11 +126,8 @@ static pw_status read_rows(const pw_allocator *allocator, const pw_table *table,
 pw_status parameters_load(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *arch,
                           parameter_table *set, pw_error *error) {
     memset(set, 0, sizeof *set);
-    const pw_table *table = pw_catalogue_table(catalogue, table_kind);
-    if (!table)
-        return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0,
-                       "the table comes with podwright; is the data folder complete?",
-                       "the catalogue has no table '%s'", table_kind);
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, table_kind, &table, error));
     const char *slash = strrchr(pw_table_file(table), '/'); /* a result must not depend on where the data lie */
     snprintf(set->file, sizeof set->file, "%s", slash ? slash + 1 : pw_table_file(table));
     pw_status status = read_rows(allocator, table, arch, true, set, error);

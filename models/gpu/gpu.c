@@ -35,7 +35,7 @@ static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precisio
     const pw_table *table;
     pw_parameter_choice choice;
     pw_gemm_parameters gemm;
-    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_GEMM, &table, error));
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_GEMM, &table, error));
     PW_TRY(pw_parameter_choose(catalogue, table, device, precision, &choice, error));
     PW_TRY(pw_gemm_parameters_read(table, choice.row, &gemm, error));
     double slower = 1; /* what the fallback table says against the row */
@@ -52,7 +52,7 @@ static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precisio
     gpu->casts[precision] = gemm.cast_traffic > 0; /* only fitted where the layer quantises */
     memcpy(gpu->gemm_text[precision], choice.text, sizeof choice.text);
 
-    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_ATTENTION, &table, error));
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_ATTENTION, &table, error));
     PW_TRY(pw_parameter_choose(catalogue, table, device, precision, &choice, error));
     PW_TRY(pw_attention_parameters_read(table, choice.row, &gpu->attention[precision], error));
     gpu->attention[precision].flop_efficiency *= slower < 1 ? slower : 1;
@@ -85,7 +85,7 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
         if (found->peak_flops[i] > 0) status = resolve(gpu, catalogue, (pw_precision)i, error);
     const pw_table *table = NULL;
     pw_parameter_choice choice;
-    if (status == PW_OK) status = pw_parameter_table(catalogue, PW_TABLE_TRAFFIC, &table, error);
+    if (status == PW_OK) status = pw_catalogue_need(catalogue, PW_TABLE_TRAFFIC, &table, error);
     if (status == PW_OK) status = pw_parameter_choose(catalogue, table, found, PW_PRECISION_BF16, &choice, error);
     if (status == PW_OK) status = pw_traffic_parameters_read(table, choice.row, &gpu->traffic, error);
     if (status != PW_OK) {
@@ -176,7 +176,7 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
 
 pw_status pw_gpu_launch_s(const pw_catalogue *catalogue, const char *host, double *launch_s, pw_error *error) {
     const pw_table *table;
-    PW_TRY(pw_parameter_table(catalogue, PW_TABLE_LAUNCH, &table, error));
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_LAUNCH, &table, error));
     int row = pw_table_find_row(table, host), column = pw_table_find_column(table, "launch");
     if (column < 0)
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), 1, NULL, "the table has no column \"launch\"");

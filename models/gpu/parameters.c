@@ -17,14 +17,6 @@ double pw_device_peak16(const pw_device *device) {
     return NAN;
 }
 
-pw_status pw_parameter_table(const pw_catalogue *catalogue, const char *kind, const pw_table **table, pw_error *error) {
-    *table = pw_catalogue_table(catalogue, kind);
-    if (*table) return PW_OK;
-    return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0,
-                   "the table comes with podwright; podwright-fit writes the fitted ones anew",
-                   "the catalogue has no table \"%s\"", kind);
-}
-
 static pw_status find_column(const pw_table *table, const char *column, size_t *index, pw_error *error) {
     int found = pw_table_find_column(table, column);
     if (found < 0)
@@ -143,7 +135,7 @@ static pw_status choose_at(const search *s, const pw_device *device, pw_precisio
         return PW_OK;
     }
     const pw_table *fallback;
-    PW_TRY(pw_parameter_table(s->catalogue, PW_TABLE_FALLBACK, &fallback, error));
+    PW_TRY(pw_catalogue_need(s->catalogue, PW_TABLE_FALLBACK, &fallback, error));
     int line = pw_table_find_row(fallback, device->arch);
     if (line < 0) line = pw_table_find_row(fallback, any_architecture);
     if (line < 0)

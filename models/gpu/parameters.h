@@ -39,8 +39,6 @@ pw_status pw_attention_parameters_read(const pw_table *table, size_t row, pw_att
 pw_status pw_traffic_parameters_read(const pw_table *table, size_t row, pw_traffic_parameters *parameters,
                                      pw_error *error);
 
-/* The table, or PW_NOT_FOUND with a hint to run podwright-fit. */
-pw_status pw_parameter_table(const pw_catalogue *catalogue, const char *kind, const pw_table **table, pw_error *error);
 /* Text of a named column; fails when the column is missing. */
 pw_status pw_parameter_text(const pw_table *table, size_t row, const char *column, const char **text, pw_error *error);
 

@@ -50,9 +50,8 @@ const pw_kind pw_model_kind = {"model", "A dense decoder transformer: the shape 
 
 pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_model_desc *model, pw_arena *arena,
                           pw_error *error) {
-    const pw_table *table = pw_catalogue_table(catalogue, "models");
-    if (!table)
-        return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0, NULL, "the catalogue has no table 'models'");
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "models", &table, error));
     int row = pw_table_find_row(table, name);
     if (row < 0) {
         char hint[700] = "models:";

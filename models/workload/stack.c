@@ -4,24 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static pw_status table_of(const pw_catalogue *catalogue, const char *kind, const pw_table **table, pw_error *error) {
-    *table = pw_catalogue_table(catalogue, kind);
-    if (*table) return PW_OK;
-    return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0, "the catalogue's folder must hold this table",
-                   "the catalogue has no table '%s'", kind);
-}
-
 static pw_status number_of(const pw_table *table, size_t row, const char *column, double *value, pw_error *error) {
-    int index = pw_table_find_column(table, column);
-    *value = index < 0 ? NAN : pw_table_number_at(table, row, (size_t)index);
+    *value = pw_table_number_of(table, row, column);
     if (*value >= 0 && isfinite(*value)) return PW_OK;
     return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "give a number of at least 0",
                    "%s: column '%s' is missing or out of range", pw_table_text_at(table, row, 0), column);
-}
-
-static const char *text_of(const pw_table *table, size_t row, const char *column) {
-    int index = pw_table_find_column(table, column);
-    return index < 0 ? "" : pw_table_text_at(table, row, (size_t)index);
 }
 
 /* Architectures are words of one cell; "Blackwell Ultra" counts as Blackwell. */
@@ -38,13 +25,12 @@ static bool knows_arch(const char *archs, const char *arch) {
 
 /* The newest default row for an architecture; the newest of all when none names it. */
 static size_t newest_row(const pw_table *table, const char *arch) {
-    int is_default = pw_table_find_column(table, "default"), year = pw_table_find_column(table, "year");
     size_t best = 0;
     double best_year = -1, best_known = -1;
     for (size_t row = 0; row < pw_table_rows(table); row++) {
-        if (is_default < 0 || year < 0 || pw_table_number_at(table, row, (size_t)is_default) != 1) continue;
-        double known = arch && knows_arch(text_of(table, row, "archs"), arch);
-        double when = pw_table_number_at(table, row, (size_t)year);
+        double when = pw_table_number_of(table, row, "year");
+        if (pw_table_number_of(table, row, "default") != 1 || isnan(when)) continue;
+        double known = arch && knows_arch(pw_table_text_of(table, row, "archs"), arch);
         if (known < best_known || (known == best_known && when <= best_year)) continue;
         best = row;
         best_known = known;
@@ -64,8 +50,8 @@ static pw_status unknown_stack(const pw_table *table, const char *name, const ch
 pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_stack *stack,
                         const char *file, int line, pw_error *error) {
     const pw_table *table, *reserve;
-    PW_TRY(table_of(catalogue, "stacks", &table, error));
-    PW_TRY(table_of(catalogue, "memory-reserve", &reserve, error));
+    PW_TRY(pw_catalogue_need(catalogue, "stacks", &table, error));
+    PW_TRY(pw_catalogue_need(catalogue, "memory-reserve", &reserve, error));
     if (!pw_table_rows(table)) return unknown_stack(table, name ? name : "(newest)", file, line, error);
     size_t row;
     if (name) {
@@ -76,8 +62,8 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
         row = newest_row(table, device ? device->arch : NULL);
     }
     stack->name = pw_table_text_at(table, row, 0);
-    stack->text = text_of(table, row, "text");
-    stack->source = text_of(table, row, "source");
+    stack->text = pw_table_text_of(table, row, "text");
+    stack->source = pw_table_text_of(table, row, "source");
     double value;
     PW_TRY(number_of(table, row, "year", &value, error));
     stack->year = (int64_t)value;
