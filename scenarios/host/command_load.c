@@ -114,8 +114,8 @@ void pw_command_place(const pw_scenario *scenario, pw_error *error) {
 
 const char *pw_command_gpu(const pw_catalogue *catalogue, const pw_cluster_desc *cluster) {
     if (cluster->node.gpu) return cluster->node.gpu;
-    const pw_table *servers = pw_catalogue_table(catalogue, "servers");
-    int row = servers ? pw_table_find_row(servers, cluster->node.server) : -1;
-    int column = servers ? pw_table_find_column(servers, "gpu") : -1;
-    return row < 0 || column < 0 ? "" : pw_table_text_at(servers, (size_t)row, (size_t)column);
+    const pw_table *nodes = pw_catalogue_table(catalogue, "nodes");
+    int row = nodes ? pw_table_find_row(nodes, cluster->node.server) : -1;
+    int column = nodes ? pw_table_find_column(nodes, "gpu") : -1;
+    return row < 0 || column < 0 ? "" : pw_table_text_at(nodes, (size_t)row, (size_t)column);
 }
