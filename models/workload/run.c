@@ -242,6 +242,7 @@ static pw_status fill_result(session *s, pw_stage_result *stages, pw_arena *aren
     result->mfu_convention = pw_arena_text(arena, convention);
     if (!result->mfu_convention) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->parameters = pw_model_parameters(plan->model);
+    result->device = device;
     result->gpus = plan->ranks;
     result->data_parallel = plan->d;
     result->micro_batches = plan->micro_batches;

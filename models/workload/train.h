@@ -102,6 +102,7 @@ typedef struct pw_train_result {
     double mfu, mfu_full;   /* causal and full-attention conventions, of the dense peak of the precision named below */
     const char *mfu_convention; /* "model FLOPs, causal attention, dense bf16 peak 989.4 TFLOP/s" */
     double parameters;
+    const pw_device *device; /* of every node; lives as long as the catalogue */
     int64_t gpus, data_parallel, micro_batches;
     const pw_blame_part *parts; /* along the critical path */
     uint32_t part_count;

@@ -111,11 +111,3 @@ void pw_command_place(const pw_scenario *scenario, pw_error *error) {
     }
     if (!error->file[0]) snprintf(error->file, sizeof error->file, "%s", scenario->file);
 }
-
-const char *pw_command_gpu(const pw_catalogue *catalogue, const pw_cluster_desc *cluster) {
-    if (cluster->node.gpu) return cluster->node.gpu;
-    const pw_table *nodes = pw_catalogue_table(catalogue, "nodes");
-    int row = nodes ? pw_table_find_row(nodes, cluster->node.server) : -1;
-    int column = nodes ? pw_table_find_column(nodes, "gpu") : -1;
-    return row < 0 || column < 0 ? "" : pw_table_text_at(nodes, (size_t)row, (size_t)column);
-}

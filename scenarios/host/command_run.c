@@ -31,7 +31,6 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
     train.unfolded = pw_arguments_has(arguments, "unfolded");
     const pw_origin *place = pw_scenario_origin(&scenario, "job");
     const pw_cluster_desc *cluster = scenario.desc.cluster;
-    const pw_device *device;
     pw_host_talk(host, "Simulating %s ...", scenario.title);
     pw_status status = pw_train_run(host->allocator, catalogue, cluster, scenario.desc.job, &train, place->file, place->line,
                                     arena, &result, error);
@@ -39,8 +38,7 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
         pw_command_place(&scenario, error);
         return status;
     }
-    const char *gpu = pw_command_gpu(catalogue, cluster);
-    PW_TRY(pw_catalogue_device(catalogue, gpu, &device, error));
+    const pw_device *device = result.device;
     const char *const groups[] = {device->name, device->arch, NULL};
     pw_run_report report = {.title = scenario.title,
                             .version = PODWRIGHT_VERSION,
@@ -48,7 +46,7 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
                             .cluster = cluster,
                             .job = scenario.desc.job,
                             .device = device,
-                            .server = cluster->node.server ? cluster->node.server : gpu,
+                            .server = cluster->node.server ? cluster->node.server : device->name,
                             .nodes = cluster->nodes,
                             .result = &result,
                             .accuracy = pw_accuracy_find(catalogue, "training", groups),

@@ -26,8 +26,6 @@ typedef pw_status pw_command_body(pw_host *host, const pw_arguments *arguments, 
 int pw_command_with_catalogue(pw_host *host, const pw_arguments *arguments, pw_command_body *body);
 /* Gives a model's message the line of the field it speaks of. */
 void pw_command_place(const pw_scenario *scenario, pw_error *error);
-/* Name of the GPU of a cluster's nodes. */
-const char *pw_command_gpu(const pw_catalogue *catalogue, const pw_cluster_desc *cluster);
 /* Value of --seed. */
 pw_status pw_command_seed(const pw_arguments *arguments, uint64_t *seed, pw_error *error);
 
