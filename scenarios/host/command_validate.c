@@ -65,21 +65,22 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     double mape_pct, ratio;
     PW_TRY(number(arguments, "claim-mape", &mape_pct, error));
     PW_TRY(number(arguments, "claim-beats", &ratio, error));
+    /* Opened before the work, so that a folder that cannot be written is known at once. */
+    const char *rows = pw_arguments_value(arguments, "csv", NULL);
+    pw_file *file = NULL;
+    if (rows) PW_TRY(pw_host_open(host, rows, &file, error));
     pw_host_talk(host, "Validating %s ...", suite->name);
     pw_validation validation;
-    PW_TRY(pw_validation_run(suite, catalogue, &how, arena, &validation, error));
-    const char *rows = pw_arguments_value(arguments, "csv", NULL);
-    pw_file *file;
-    if (rows) {
-        PW_TRY(pw_host_open(host, rows, &file, error));
-        PW_TRY(pw_host_close(file, pw_validation_write_csv(&validation, file, error), error));
-        if (strcmp(rows, "-") == 0) return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
-    }
+    pw_status status = pw_validation_run(suite, catalogue, &how, arena, &validation, error);
+    if (status == PW_OK && rows) status = pw_validation_write_csv(&validation, file, error);
+    if (rows) status = pw_host_close(file, status, error);
+    PW_TRY(status);
+    if (rows && strcmp(rows, "-") == 0) return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
     const char *accuracy = pw_arguments_value(arguments, "accuracy", NULL);
     if (accuracy) PW_TRY(pw_accuracy_record(accuracy, &validation, catalogue, arena, error));
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
-    pw_status status = pw_arguments_has(arguments, "json") ? pw_validation_write_json(&validation, file, arena, error)
-                                                           : pw_validation_write_text(&validation, file, arena, error);
+    status = pw_arguments_has(arguments, "json") ? pw_validation_write_json(&validation, file, arena, error)
+                                                 : pw_validation_write_text(&validation, file, arena, error);
     PW_TRY(pw_host_close(file, status, error));
     return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
 }

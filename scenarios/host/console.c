@@ -66,13 +66,18 @@ static volatile int interrupted; /* written by the signal handler alone */
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;
-    interrupted = 1; /* the handler is gone now (SA_RESETHAND): a second Ctrl-C ends the process */
+    interrupted = 1; /* the handler is gone now (SA_RESETHAND): a second signal ends the process */
 }
 
 static void watch_signals(void) {
     struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
+    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction before;
+        sigaction(signals[i], NULL, &before);
+        if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL); /* nohup stays nohup */
+    }
 }
 
 static const pw_command *find_command(const pw_command *const *commands, const char *name) {

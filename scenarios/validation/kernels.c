@@ -1,58 +1,67 @@
 /* The gemm and attention suites: kernel times alone, against tables measured in a CUDA graph. The baseline is the
  * data-sheet roofline: the larger of FLOP over peak and bytes over bandwidth. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/gpu/gpu.h"
 #include "scenarios/validation/validation.h"
 
+typedef struct known_gpu {
+    const char *name;
+    pw_gpu *gpu;     /* NULL: it cannot be used */
+    const char *why; /* "": it is not in the catalogue */
+} known_gpu;
+
 typedef struct kernel_state {
-    const char **names; /* distinct GPU names of the input */
-    pw_gpu **gpus;      /* NULL: not in the catalogue */
+    known_gpu *gpus; /* the distinct GPU names of the input, in order of the text */
     uint32_t count;
 } kernel_state;
+
+static int by_name(const void *a, const void *b) { return strcmp(((const known_gpu *)a)->name, ((const known_gpu *)b)->name); }
+
+static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory"); }
+
+static pw_status create_gpu(const pw_validation_context *context, known_gpu *known, pw_error *error) {
+    pw_error failure = {0};
+    pw_status status = pw_gpu_create(pw_allocator_default(), context->catalogue, known->name, &known->gpu, &failure);
+    known->why = "";
+    if (status == PW_OK) return PW_OK;
+    known->gpu = NULL;
+    if (status == PW_NO_MEMORY || status == PW_IO) {
+        if (error) *error = failure;
+        return status;
+    }
+    if (status != PW_NOT_FOUND) known->why = pw_arena_text(context->arena, failure.what);
+    return known->why ? PW_OK : no_memory(error);
+}
 
 static pw_status prepare(pw_validation_context *context, pw_error *error) {
     const pw_measured *input = context->input;
     kernel_state *state = pw_arena_alloc(context->arena, sizeof *state);
     context->state = state;
-    enum { MOST = 256 };
-    if (state) {
-        state->names = pw_arena_alloc(context->arena, MOST * sizeof *state->names);
-        state->gpus = pw_arena_alloc(context->arena, MOST * sizeof *state->gpus);
-    }
-    if (!state || !state->names || !state->gpus) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
-    for (uint32_t row = 0; row < input->rows; row++) {
-        const char *name = pw_measured_text(input, row, "gpu");
-        uint32_t i = 0;
-        while (i < state->count && strcmp(state->names[i], name) != 0) i++;
-        if (i < state->count) continue;
-        if (i == MOST) return pw_fail(error, PW_LIMIT, input->file, input->lines[row], NULL, "more than %d kinds of GPU", MOST);
-        state->names[i] = name;
-        pw_error unknown = {0};
-        pw_status status = pw_gpu_create(pw_allocator_default(), context->catalogue, name, &state->gpus[i], &unknown);
-        state->count++;
-        if (status == PW_OK) continue;
-        state->gpus[i] = NULL;
-        if (status != PW_NOT_FOUND) {
-            if (error) *error = unknown;
-            return status;
-        }
-    }
+    if (!state) return no_memory(error);
+    known_gpu *all = pw_arena_alloc(context->arena, (input->rows + 1u) * sizeof *all);
+    if (!all) return no_memory(error);
+    for (uint32_t row = 0; row < input->rows; row++) all[row] = (known_gpu){.name = pw_measured_text(input, row, "gpu")};
+    if (input->rows) qsort(all, input->rows, sizeof *all, by_name);
+    uint32_t distinct = 0;
+    for (uint32_t row = 0; row < input->rows; row++)
+        if (row == 0 || by_name(&all[row], &all[distinct - 1]) != 0) all[distinct++] = all[row];
+    state->gpus = all;
+    for (; state->count < distinct; state->count++) PW_TRY(create_gpu(context, &all[state->count], error));
     return PW_OK;
 }
 
 static void finish(pw_validation_context *context) {
     kernel_state *state = context->state;
-    for (uint32_t i = 0; state && i < state->count; i++) pw_gpu_destroy(state->gpus[i]);
+    for (uint32_t i = 0; state && i < state->count; i++) pw_gpu_destroy(state->gpus[i].gpu);
 }
 
-static const pw_gpu *gpu_of(const pw_validation_context *context, uint32_t row) {
+static const known_gpu *gpu_of(const pw_validation_context *context, uint32_t row) {
     const kernel_state *state = context->state;
-    const char *name = pw_measured_text(context->input, row, "gpu");
-    for (uint32_t i = 0; i < state->count; i++)
-        if (strcmp(state->names[i], name) == 0) return state->gpus[i];
-    return NULL;
+    known_gpu key = {.name = pw_measured_text(context->input, row, "gpu")};
+    return bsearch(&key, state->gpus, state->count, sizeof key, by_name);
 }
 
 static pw_status skip(pw_prediction *prediction, const char *format, const char *value) {
@@ -77,12 +86,13 @@ static pw_status begin(const pw_validation_context *context, uint32_t row, pw_pr
     PW_TRY(pw_measured_number(input, row, "latency_us", &latency_us, error));
     prediction->measured = latency_us * 1e-6;
     if (!(latency_us > 0)) return skip(prediction, "no latency%s", "");
-    const pw_gpu *found = gpu_of(context, row);
-    if (!found) return skip(prediction, "GPU '%s' is not in the catalogue", pw_measured_text(input, row, "gpu"));
+    const known_gpu *known = gpu_of(context, row);
+    if (*known->why) return skip(prediction, "%s", known->why);
+    if (!known->gpu) return skip(prediction, "GPU '%s' is not in the catalogue", known->name);
     int precision = precision_of(pw_measured_text(input, row, "dtype"));
     if (precision < 0) return skip(prediction, "precision '%s' is not modelled", pw_measured_text(input, row, "dtype"));
     kernel->precision = (pw_precision)precision;
-    *gpu = found;
+    *gpu = known->gpu;
     return PW_OK;
 }
 
@@ -91,11 +101,8 @@ static pw_status end(const pw_gpu *gpu, const pw_kernel *kernel, double flops, d
     pw_kernel_cost cost;
     pw_error failure = {0};
     pw_status status = pw_gpu_kernel_cost(gpu, kernel, NULL, &cost, &failure);
-    if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT) return skip(prediction, "%.150s", failure.what);
-    if (status != PW_OK) {
-        if (error) *error = failure;
-        return status;
-    }
+    if (status != PW_OK && status != PW_NO_MEMORY) return skip(prediction, "%.390s", failure.what);
+    if (status != PW_OK) return no_memory(error);
     const pw_device *device = pw_gpu_device(gpu);
     prediction->ran = true;
     prediction->plain = prediction->stack = cost.total_s;

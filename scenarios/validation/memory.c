@@ -48,10 +48,12 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     PW_TRY(pw_measured_number(input, row, "value", &value, error));
     double unit = unit_bytes(pw_measured_text(input, row, "unit"));
     if (isnan(value)) return skip(prediction, "no value%s", "");
-    prediction->measured = value * unit;
+    if (value <= 0) return skip(prediction, "the value is not positive%s", "");
+    prediction->measured = value * unit; /* NaN where the unit is none */
     const char *kind = pw_measured_text(input, row, "kind"), *sharding = pw_measured_text(input, row, "sharding");
     const char *recompute = pw_measured_text(input, row, "recompute"), *precision = pw_measured_text(input, row, "precision");
     const char *meaning = pw_measured_text(input, row, "meaning"), *model_name = pw_measured_text(input, row, "model");
+    if (isinf(prediction->measured)) return skip(prediction, "the value is too large%s", "");
     if (isnan(unit)) return skip(prediction, "unit '%s' is no amount of memory", pw_measured_text(input, row, "unit"));
     bool activations = strcmp(kind, "activations") == 0, parameters = strcmp(kind, "params+optimizer") == 0;
     if (!activations && !parameters && strcmp(kind, "peak-device") != 0)
@@ -86,7 +88,8 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     else if (job.tensor_parallel < 1 || job.pipeline_parallel < 1 || job.data_parallel < 1 || job.micro_batch < 1)
         why = "the source leaves out the plan";
     /* A batch that is not given is large enough to fill the pipeline. */
-    if (job.global_batch < 1) job.global_batch = 8 * job.micro_batch * job.data_parallel * job.pipeline_parallel;
+    double fills = 8.0 * (double)job.micro_batch * (double)job.data_parallel * (double)job.pipeline_parallel;
+    if (job.global_batch < 1) job.global_batch = fills < 1e15 ? (int64_t)fills : 0;
     job.sharding = PW_SHARDING_NONE;
     if (strstr(sharding, "ZeRO1")) job.sharding = PW_SHARDING_ZERO1;
     else if (*sharding && strcmp(sharding, "none") != 0) why = "this sharding is not modelled yet";
@@ -133,7 +136,7 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
         prediction->plain = prediction->stack = strcmp(kind, "peak-device") == 0 ? worst : first;
         prediction->baseline = activations ? kept : parameters ? states : states + kept;
     } else if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT) {
-        skip(prediction, "%.150s", failure.what);
+        skip(prediction, "%.390s", failure.what);
         status = PW_OK;
     } else if (error) {
         *error = failure;

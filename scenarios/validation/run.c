@@ -10,7 +10,6 @@
 
 #include "scenarios/validation/validation.h"
 
-
 const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_memory, &pw_suite_gemm, &pw_suite_attention, NULL};
 
 pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t size, pw_error *error) {
@@ -18,14 +17,15 @@ pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t s
     const char *data = pw_catalogue_folder(catalogue);
     static const char *const beside[] = {"/../validation", "/../../../tests/validation"}; /* installed, source tree */
     struct stat info;
+    path[0] = '\0';
     if (said && *said) {
-        snprintf(path, size, "%s", said);
-        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return PW_OK;
+        int length = snprintf(path, size, "%s", said);
+        if (length < (int)size && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return PW_OK;
         return pw_fail(error, PW_NOT_FOUND, NULL, 0, "it is what $PODWRIGHT_VALIDATION says", "no folder '%s'", said);
     }
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-        snprintf(path, size, "%s%s", data, beside[i]);
-        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return PW_OK;
+        int length = snprintf(path, size, "%s%s", data, beside[i]);
+        if (length < (int)size && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return PW_OK;
     }
     return pw_fail(error, PW_NOT_FOUND, NULL, 0, "set $PODWRIGHT_VALIDATION to the folder with the splits and data/",
                    "the validation data are not beside '%s'", data);
@@ -74,6 +74,32 @@ typedef struct worker {
     uint32_t index;
 } worker;
 
+/* Whether a failure says something about the machine or the user's wish rather than about the row. */
+static bool ends_the_run(pw_status status) {
+    return status == PW_NO_MEMORY || status == PW_IO || status == PW_INTERRUPTED;
+}
+
+static void keep_reason(const pw_measured *input, uint32_t row, const pw_error *error, pw_prediction *prediction) {
+    pw_error place = *error;
+    if (!place.file[0]) {
+        snprintf(place.file, sizeof place.file, "%s", input->file);
+        place.line = input->lines[row];
+    }
+    place.hint[0] = '\0';
+    prediction->ran = false;
+    pw_error_text(&place, prediction->why, sizeof prediction->why);
+}
+
+/* One line, without control characters and without a piece of a UTF-8 character at its end. */
+static void tidy(char *text, size_t size) {
+    size_t length = strlen(text), start = length;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) text[i] = ' ';
+    if (length + 1 < size) return;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0) == 0x80) start--;
+    if (start > 0 && (unsigned char)text[start - 1] >= 0xC0) text[start - 1] = '\0';
+}
+
 static void *predict_rows(void *argument) {
     worker *self = argument;
     work *w = self->work;
@@ -91,6 +117,11 @@ static void *predict_rows(void *argument) {
             status = pw_fail(&error, PW_INTERRUPTED, NULL, 0, NULL, "interrupted");
         else
             status = w->suite->predict(w->context, row, &w->predictions[row], &error);
+        if (status != PW_OK && !ends_the_run(status)) {
+            keep_reason(w->context->input, row, &error, &w->predictions[row]);
+            status = PW_OK;
+        }
+        if (!w->predictions[row].ran) tidy(w->predictions[row].why, sizeof w->predictions[row].why);
         if (status != PW_OK) {
             w->errors[self->index] = error;
             w->error_rows[self->index] = row;
@@ -142,6 +173,30 @@ static pw_status require_columns(const pw_suite *suite, const pw_measured *input
     return PW_OK;
 }
 
+/* The columns to group by: those asked for, which must exist, or those of the suite that exist. */
+static pw_status choose_groups(const pw_suite *suite, const pw_measured *input, const pw_validation_options *options,
+                               pw_arena *arena, const char *const **by, uint32_t *count, pw_error *error) {
+    uint32_t wanted = options->by ? options->by_count : 0;
+    if (!options->by)
+        while (suite->by[wanted]) wanted++;
+    const char **kept = pw_arena_alloc(arena, (wanted + 1u) * sizeof *kept);
+    if (!kept) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    *by = kept;
+    *count = 0;
+    for (uint32_t b = 0; b < wanted; b++) {
+        const char *column = options->by ? options->by[b] : suite->by[b];
+        if (strcmp(column, "side") == 0 || pw_measured_find(input, column) >= 0) {
+            kept[(*count)++] = column;
+        } else if (options->by) {
+            const char *near = pw_nearest((const char *const *)input->names, column);
+            char hint[256];
+            if (near) snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+            return pw_fail(error, PW_BAD_INPUT, input->file, 1, near ? hint : NULL, "--by: there is no column '%s'", column);
+        }
+    }
+    return PW_OK;
+}
+
 pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue, const pw_validation_options *options,
                             pw_arena *arena, pw_validation *validation, pw_error *error) {
     char folder[4096], path[4608];
@@ -167,18 +222,9 @@ pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue
     }
     PW_TRY(require_columns(suite, input, error));
     context.input = input;
-    uint32_t by_count = options->by_count;
-    const char *const *by = options->by;
-    if (!by) {
-        by = suite->by;
-        for (by_count = 0; by[by_count];) by_count++;
-    }
-    for (uint32_t b = 0; b < by_count; b++)
-        if (strcmp(by[b], "side") != 0 && pw_measured_find(input, by[b]) < 0) {
-            if (!options->by) continue;
-            return pw_fail(error, PW_BAD_INPUT, input->file, 1, pw_nearest((const char *const *)input->names, by[b]),
-                           "--by %s: there is no such column", by[b]);
-        }
+    const char *const *by = NULL;
+    uint32_t by_count = 0;
+    PW_TRY(choose_groups(suite, input, options, arena, &by, &by_count, error));
     for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(input, options->only[i], error));
     pw_prediction *predictions = pw_arena_alloc(arena, (input->rows + 1u) * sizeof *predictions);
     if (!predictions) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");

@@ -36,7 +36,7 @@ pw_status pw_measured_integer(const pw_measured *measured, uint32_t row, const c
 
 typedef struct pw_prediction {
     bool ran;
-    char why[160];    /* not ran: the reason */
+    char why[400];    /* not ran: the reason, on one line */
     const char *side; /* "fit", "check", or "" when the row's family is in no split */
     double measured, plain, stack, baseline; /* stack: as plain where the software has no factor on file */
 } pw_prediction;
@@ -62,8 +62,8 @@ typedef struct pw_suite {
     const char *const *by;       /* groups of the readable report; NULL-terminated */
     const char *baseline;        /* one sentence: what the baseline is */
     pw_status (*prepare)(pw_validation_context *context, pw_error *error);
-    /* Fills *prediction for one row. Called from several threads, each row once. A row that cannot run is no error; an
-     * unreadable cell is. */
+    /* Fills *prediction for one row. Called from several threads, each row once. A failure that lies in the row itself
+     * (an unreadable cell, say) makes it a skipped row with file:line and the reason; others end the run. */
     pw_status (*predict)(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error);
     void (*finish)(pw_validation_context *context); /* may be NULL; called once, also after a failure of predict */
 } pw_suite;

@@ -1,5 +1,6 @@
 /* Scores and the three writers. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scenarios/validation/validation.h"
@@ -27,40 +28,78 @@ static const char *group_value(const pw_validation *v, uint32_t row, const char 
     return pw_measured_text(v->input, row, column);
 }
 
-/* Score of the rows of a group (column NULL: all). */
-static pw_score score_group(const pw_validation *v, pw_variant variant, const char *column, const char *value,
-                            pw_arena *arena) {
-    double *errors = pw_arena_alloc(arena, (v->input->rows + 1u) * sizeof *errors);
-    uint32_t count = 0;
-    for (uint32_t row = 0; errors && row < v->input->rows; row++) {
-        const pw_prediction *p = &v->predictions[row];
-        if (!p->ran || isnan(value_of(p, variant))) continue;
-        if (column && strcmp(group_value(v, row, column), value) != 0) continue;
-        errors[count++] = (value_of(p, variant) - p->measured) / p->measured;
-    }
-    return pw_validation_score(errors, count);
+/* --- Groups of rows ------------------------------------------------------------------------------------------------- */
+
+typedef struct entry { /* a row under a text: a column's cell, or why it was skipped */
+    const char *text;
+    uint32_t row;
+} entry;
+typedef struct group { /* entries with one text, in order of row */
+    const char *text;
+    uint32_t first, count; /* of the entries */
+    uint32_t row;          /* where the text appears first */
+} group;
+typedef struct grouping {
+    const pw_validation *v;
+    entry *entries;
+    group *groups;
+    double *errors; /* scratch */
+    uint32_t entry_count, group_count;
+} grouping;
+
+static int by_text(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : (x->row > y->row) - (x->row < y->row);
+}
+static int by_count(const void *a, const void *b) { /* equal counts in order of appearance */
+    const group *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Distinct values of a column among the rows that ran, in order of the text. */
-static uint32_t distinct(const pw_validation *v, const char *column, const char **values) {
-    uint32_t count = 0;
-    for (uint32_t row = 0; row < v->input->rows; row++) {
-        if (!v->predictions[row].ran) continue;
-        const char *value = group_value(v, row, column);
-        uint32_t at = 0;
-        while (at < count && strcmp(values[at], value) < 0) at++;
-        if (at < count && strcmp(values[at], value) == 0) continue;
-        memmove(values + at + 1, values + at, (count - at) * sizeof *values);
-        values[at] = value;
-        count++;
-    }
-    return count;
+static pw_status grouping_make(const pw_validation *v, pw_arena *arena, grouping *to, pw_error *error) {
+    size_t most = v->input->rows + 1u;
+    *to = (grouping){.v = v};
+    to->entries = pw_arena_alloc(arena, most * sizeof *to->entries);
+    to->groups = pw_arena_alloc(arena, most * sizeof *to->groups);
+    to->errors = pw_arena_alloc(arena, most * sizeof *to->errors);
+    return to->entries && to->groups && to->errors ? PW_OK : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
 }
+
+/* The rows that ran by a column's text, in order of the text (column NULL: one group); or the skipped rows by reason. */
+static void group_rows(grouping *g, const char *column, bool skipped) {
+    g->entry_count = g->group_count = 0;
+    for (uint32_t row = 0; row < g->v->input->rows; row++) {
+        const pw_prediction *p = &g->v->predictions[row];
+        if (p->ran == skipped) continue;
+        g->entries[g->entry_count++] = (entry){skipped ? p->why : column ? group_value(g->v, row, column) : "", row};
+    }
+    if (g->entry_count) qsort(g->entries, g->entry_count, sizeof *g->entries, by_text);
+    for (uint32_t i = 0; i < g->entry_count; i++) {
+        const entry *at = &g->entries[i];
+        if (i == 0 || strcmp(at->text, at[-1].text) != 0) g->groups[g->group_count++] = (group){at->text, i, 0, at->row};
+        g->groups[g->group_count - 1].count++;
+    }
+}
+
+static pw_score score_rows(const grouping *g, pw_variant variant, uint32_t first, uint32_t rows) {
+    uint32_t count = 0;
+    for (uint32_t i = first; i < first + rows; i++) {
+        const pw_prediction *p = &g->v->predictions[g->entries[i].row];
+        if (!isnan(value_of(p, variant))) g->errors[count++] = (value_of(p, variant) - p->measured) / p->measured;
+    }
+    return pw_validation_score(g->errors, count);
+}
+
+/* --- Claims, text --------------------------------------------------------------------------------------------------- */
 
 pw_status pw_validation_claim(const pw_validation *v, double mape_pct, double ratio, pw_arena *arena, pw_error *error) {
     if (!(mape_pct > 0) && !(ratio > 0)) return PW_OK;
-    pw_score plain = score_group(v, PW_VARIANT_PLAIN, NULL, NULL, arena);
-    pw_score baseline = score_group(v, PW_VARIANT_BASELINE, NULL, NULL, arena);
+    grouping g;
+    PW_TRY(grouping_make(v, arena, &g, error));
+    group_rows(&g, NULL, false);
+    pw_score plain = score_rows(&g, PW_VARIANT_PLAIN, 0, g.entry_count);
+    pw_score baseline = score_rows(&g, PW_VARIANT_BASELINE, 0, g.entry_count);
     if (plain.n == 0) return pw_fail(error, PW_CLAIM, NULL, 0, NULL, "no row ran, so nothing was shown");
     if (mape_pct > 0 && !(plain.mape_pct <= mape_pct))
         return pw_fail(error, PW_CLAIM, NULL, 0, NULL, "MAPE is %.2f %%, not at most %g %%", plain.mape_pct, mape_pct);
@@ -80,56 +119,62 @@ static void print_score(pw_file *out, const char *name, const pw_score *plain, c
     pw_file_print(out, "  %7.1f %6.1f %6.1f\n", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
 }
 
-static void print_line(const pw_validation *v, pw_file *out, const char *column, const char *value, const char *title,
-                       pw_arena *arena) {
+/* Text of a measured file without control characters, cut to `width` characters. */
+static void make_printable(const char *text, size_t width, char *to, size_t size) {
+    size_t used = 0;
+    for (; *text && used + 1 < size; text++) {
+        bool begins = ((unsigned char)*text & 0xC0) != 0x80;
+        if (begins && width-- == 0) break;
+        to[used++] = (unsigned char)*text < 0x20 || *text == 0x7F ? ' ' : *text;
+    }
+    to[used] = '\0';
+}
+
+static void print_rows(const grouping *g, pw_file *out, const char *title, uint32_t first, uint32_t count) {
     pw_score scores[PW_VARIANT_COUNT];
+    char name[160];
     for (int variant = 0; variant < PW_VARIANT_COUNT; variant++)
-        scores[variant] = score_group(v, (pw_variant)variant, column, value, arena);
+        scores[variant] = score_rows(g, (pw_variant)variant, first, count);
+    make_printable(title, 34, name, sizeof name);
     if (scores[PW_VARIANT_PLAIN].n)
-        print_score(out, title, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
+        print_score(out, name, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
+}
+
+/* Skipped rows by reason, most frequent first. */
+static void print_reasons(grouping *g, pw_file *out) {
+    enum { MOST = 100 };
+    group_rows(g, NULL, true);
+    if (g->entry_count == 0) return;
+    pw_file_print(out, "\nskipped %u rows\n", g->entry_count);
+    qsort(g->groups, g->group_count, sizeof *g->groups, by_count);
+    uint32_t left = g->entry_count;
+    for (uint32_t i = 0; i < g->group_count && i < MOST; i++) {
+        pw_file_print(out, "  %5u  %s\n", g->groups[i].count, g->groups[i].text);
+        left -= g->groups[i].count;
+    }
+    if (left) pw_file_print(out, "  %5u  for %u more reasons; --csv and --json list every row\n", left, g->group_count - MOST);
 }
 
 pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_arena *arena, pw_error *error) {
-    uint32_t ran = 0;
-    for (uint32_t row = 0; row < v->input->rows; row++) ran += v->predictions[row].ran;
-    pw_file_print(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, ran, v->input->rows,
-            "errors in % of the measured value", v->suite->baseline);
+    grouping g;
+    PW_TRY(grouping_make(v, arena, &g, error));
+    group_rows(&g, NULL, false);
+    pw_file_print(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, g.entry_count,
+                  v->input->rows, "errors in % of the measured value", v->suite->baseline);
     pw_file_print(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s\n", "", "n", "bias", "MAPE", "median", "p90", "worst",
             "stack", "median", "p90", "base:M", "median", "p90");
-    print_line(v, out, NULL, NULL, "all rows", arena);
-    const char **values = pw_arena_alloc(arena, (v->input->rows + 2u) * sizeof *values);
-    if (!values) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    print_rows(&g, out, "all rows", 0, g.entry_count);
     for (uint32_t b = 0; b < v->by_count; b++) {
-        if (strcmp(v->by[b], "side") != 0 && pw_measured_find(v->input, v->by[b]) < 0) continue;
         pw_file_print(out, "\nby %s\n", v->by[b]);
-        uint32_t count = distinct(v, v->by[b], values);
-        for (uint32_t i = 0; i < count; i++)
-            print_line(v, out, v->by[b], values[i], *values[i] ? values[i] : "(none)", arena);
+        group_rows(&g, v->by[b], false);
+        for (uint32_t i = 0; i < g.group_count; i++)
+            print_rows(&g, out, *g.groups[i].text ? g.groups[i].text : "(none)", g.groups[i].first, g.groups[i].count);
     }
-    /* Skipped rows, by reason, most frequent first (equal counts in order of appearance). */
-    uint32_t reasons = 0;
-    uint32_t *counts = pw_arena_alloc(arena, (v->input->rows + 1u) * sizeof *counts);
-    if (!counts) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
-    for (uint32_t row = 0; row < v->input->rows; row++) {
-        if (v->predictions[row].ran) continue;
-        uint32_t i = 0;
-        while (i < reasons && strcmp(values[i], v->predictions[row].why) != 0) i++;
-        if (i == reasons) {
-            values[reasons] = v->predictions[row].why;
-            counts[reasons++] = 0;
-        }
-        counts[i]++;
-    }
-    if (reasons) pw_file_print(out, "\nskipped %u rows\n", v->input->rows - ran);
-    for (uint32_t printed = 0; printed < reasons; printed++) {
-        uint32_t best = 0;
-        for (uint32_t i = 1; i < reasons; i++)
-            if (counts[i] > counts[best]) best = i;
-        pw_file_print(out, "  %5u  %s\n", counts[best], values[best]);
-        counts[best] = 0;
-    }
+    print_reasons(&g, out);
     return PW_OK;
 }
+
+/* --- JSON, CSV ------------------------------------------------------------------------------------------------------ */
 
 static void json_score(pw_json *json, const pw_score *score) {
     pw_json_integer(json, "n", score->n);
@@ -141,8 +186,8 @@ static void json_score(pw_json *json, const pw_score *score) {
 }
 
 pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_arena *arena, pw_error *error) {
-    const char **values = pw_arena_alloc(arena, (v->input->rows + 2u) * sizeof *values);
-    if (!values) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    grouping g;
+    PW_TRY(grouping_make(v, arena, &g, error));
     pw_json json;
     pw_json_begin(&json, out);
     pw_json_object(&json, NULL);
@@ -156,17 +201,18 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
         pw_json_object(&json, NULL);
         pw_json_text(&json, "name", variant_names[variant]);
         pw_json_object(&json, "all");
-        pw_score score = score_group(v, (pw_variant)variant, NULL, NULL, arena);
+        group_rows(&g, NULL, false);
+        pw_score score = score_rows(&g, (pw_variant)variant, 0, g.entry_count);
         json_score(&json, &score);
         pw_json_end(&json);
         pw_json_array(&json, "groups");
         for (uint32_t b = 0; b < v->by_count; b++) {
-            uint32_t count = distinct(v, v->by[b], values);
-            for (uint32_t i = 0; i < count; i++) {
-                score = score_group(v, (pw_variant)variant, v->by[b], values[i], arena);
+            group_rows(&g, v->by[b], false);
+            for (uint32_t i = 0; i < g.group_count; i++) {
+                score = score_rows(&g, (pw_variant)variant, g.groups[i].first, g.groups[i].count);
                 pw_json_object(&json, NULL);
                 pw_json_text(&json, "column", v->by[b]);
-                pw_json_text(&json, "value", values[i]);
+                pw_json_text(&json, "value", g.groups[i].text);
                 json_score(&json, &score);
                 pw_json_end(&json);
             }
@@ -193,7 +239,7 @@ pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error
     pw_file_text(out, "row,id,status,measured,predicted,predicted_stack\n");
     for (uint32_t row = 0; row < v->input->rows; row++) {
         const pw_prediction *p = &v->predictions[row];
-        char status[192] = "ok";
+        char status[sizeof p->why + 16] = "ok";
         if (!p->ran) snprintf(status, sizeof status, "skipped: %s", p->why);
         pw_file_csv_integer(out, row + 1);
         pw_file_csv_text(out, pw_measured_text(v->input, row, "id"));
