@@ -27,7 +27,7 @@
 ---@field nic_rate? podwright.quantity line rate of one port, one direction; left out: network.port_rate, else the server's
 ---@field nvlink_rate? podwright.quantity line rate of all NVLinks of one GPU, one direction; left out: the GPU's
 ---@field scaleup_domain? integer GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need
----@field host? string kind of CPU, "x86" or "grace"; left out: the server's
+---@field host? string kind of CPU, a row of kernel-launch ("x86", "grace"); left out: the server's
 ---@field gpudirect? boolean GPUDirect RDMA: a NIC reads and writes GPU memory; false: data pass through host memory
 ---@overload fun(fields: table): podwright.node
 

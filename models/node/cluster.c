@@ -120,7 +120,7 @@ static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_erro
                        cluster->wiring->gpus, LARGEST_CLUSTER);
     cluster->nodes = (uint32_t)desc->nodes;
     cluster->network_desc = desc->network;
-    if (desc->network.topology < 0 || desc->network.topology >= 3 /* checked again by the network */)
+    if (desc->network.topology < 0) /* what is too large was refused above */
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "network.topology is not given");
     cluster->domain = spread_domain(cluster->wiring, cluster->nodes, desc->node.scaleup_domain > 0);
     PW_TRY(template_create(cluster->allocator, cluster->wiring, &cluster->node, error));
@@ -190,13 +190,12 @@ uint32_t pw_cluster_port(const pw_cluster *cluster, uint32_t gpu, uint32_t index
 pw_cluster_facts pw_cluster_get_facts(const pw_cluster *cluster) {
     static const char *const scaleup_names[] = {"none", "nvswitch", "mesh"};
     const node_wiring *wiring = cluster->wiring;
-    int source = pw_table_find_column(wiring->table, "source"), trust = pw_table_find_column(wiring->table, "provenance");
     pw_cluster_facts facts = {
         .name = cluster->name, .server = wiring->server, .gpu = wiring->device->name, .host = wiring->host,
         .topology = cluster->network ? pw_topology_names[cluster->network_desc.topology] : "",
         .scaleup = scaleup_names[wiring->scaleup],
-        .wiring_source = source < 0 ? "" : pw_table_text_at(wiring->table, wiring->row, (size_t)source),
-        .wiring_provenance = trust < 0 ? "" : pw_table_text_at(wiring->table, wiring->row, (size_t)trust),
+        .wiring_source = pw_table_text_of(wiring->table, wiring->row, "source"),
+        .wiring_provenance = pw_table_text_of(wiring->table, wiring->row, "provenance"),
         .wiring_file = pw_table_file(wiring->table), .wiring_line = pw_table_line(wiring->table, wiring->row),
         .gpus = pw_cluster_gpus(cluster), .nodes = cluster->nodes, .gpus_per_node = cluster->node.gpus,
         .nics_per_node = wiring->nics, .sockets_per_node = wiring->sockets, .pcie_switches_per_node = wiring->switches,

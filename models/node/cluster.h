@@ -19,7 +19,7 @@ typedef struct pw_node_desc {
     double nic_Bps;        /* line rate per port, one direction; NaN: the server's */
     double nvlink_Bps;     /* per GPU, one direction; NaN: the GPU's */
     int64_t scaleup_domain; /* GPUs that share NVSwitches; 0: the server's, evenly filled where nodes divide so */
-    const char *host;      /* "x86" or "grace"; NULL: the server's */
+    const char *host;      /* a row of kernel-launch ("x86", "grace"); NULL: the server's */
     bool gpudirect;        /* GPUDirect RDMA: NIC reads GPU memory below the same PCIe switch */
 } pw_node_desc;
 extern const pw_kind pw_node_kind;

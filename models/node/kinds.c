@@ -1,6 +1,5 @@
 /* What a user may say of a node and of a cluster. */
 #include <stddef.h>
-#include <string.h>
 
 #include "models/node/node_internal.h"
 
@@ -10,8 +9,6 @@ static pw_status check_node(const void *description, const char *file, int line,
     if (!has_server && !(has_gpu && desc->gpus > 0))
         return pw_fail(error, PW_BAD_INPUT, file, line, "say node.server = \"DGX H100\", or both node.gpu and node.gpus",
                        "a node needs a server, or a GPU and how many");
-    if (desc->host && *desc->host && strcmp(desc->host, "x86") && strcmp(desc->host, "grace"))
-        return pw_fail(error, PW_BAD_INPUT, file, line, "known are 'x86' and 'grace'", "node.host is '%s'", desc->host);
     return PW_OK;
 }
 
@@ -31,7 +28,7 @@ static const pw_field node_fields[] = {
     {"scaleup_domain", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_node_desc, scaleup_domain), 0, 1 << 20, "0", NULL, NULL,
      "GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need"},
     {"host", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_node_desc, host), 0, 0, "", NULL, NULL,
-     "kind of CPU, \"x86\" or \"grace\"; left out: the server's"},
+     "kind of CPU, a row of kernel-launch (\"x86\", \"grace\"); left out: the server's"},
     {"gpudirect", PW_FIELD_BOOL, PW_UNIT_NONE, offsetof(pw_node_desc, gpudirect), 0, 0, "true", NULL, NULL,
      "GPUDirect RDMA: a NIC reads and writes GPU memory; false: data pass through host memory"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},

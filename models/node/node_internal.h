@@ -31,7 +31,7 @@ typedef struct node_wiring {
     double scaleup_line_Bps, scaleup_Bps; /* per GPU and direction: line rate and payload */
     double link_Bps;                      /* payload of one link of a mesh */
     double pcie_Bps, c2c_Bps, socket_Bps; /* payload */
-    double nic_line_Bps, nic_efficiency;
+    double nic_line_Bps;
     bool is_nic_rate_given; /* by the description, not by the server */
     double scaleup_hop_s, pcie_hop_s, socket_hop_s, nic_s;
 } node_wiring;

@@ -20,14 +20,8 @@ static pw_status bad_row(const row_reader *in, const char *column, pw_error *err
                    "column '%s': %s", column, what);
 }
 
-static const char *row_text(const row_reader *in, const char *column) {
-    int found = pw_table_find_column(in->table, column);
-    return found < 0 ? "" : pw_table_text_at(in->table, in->row, (size_t)found);
-}
-static double row_number(const row_reader *in, const char *column) {
-    int found = pw_table_find_column(in->table, column);
-    return found < 0 ? NAN : pw_table_number_at(in->table, in->row, (size_t)found);
-}
+static const char *row_text(const row_reader *in, const char *column) { return pw_table_text_of(in->table, in->row, column); }
+static double row_number(const row_reader *in, const char *column) { return pw_table_number_of(in->table, in->row, column); }
 
 /* An empty cell counts 0. */
 static pw_status row_count(const row_reader *in, const char *column, uint32_t most, uint32_t *count, pw_error *error) {
@@ -82,29 +76,24 @@ static pw_status read_pairs(const row_reader *in, node_wiring *wiring, pw_error 
 
 /* --- Figures of the catalogue ---------------------------------------------------------------------------------- */
 
-static pw_status missing_table(const pw_catalogue *catalogue, const char *kind, pw_error *error) {
-    return pw_fail(error, PW_NOT_FOUND, pw_catalogue_folder(catalogue), 0, NULL, "the catalogue has no %s.csv", kind);
-}
-
 pw_status node_latency(const pw_catalogue *catalogue, const char *name, double *latency_s, pw_error *error) {
-    const pw_table *table = pw_catalogue_table(catalogue, "latencies");
-    if (!table) return missing_table(catalogue, "latencies", error);
-    int row = pw_table_find_row(table, name), column = pw_table_find_column(table, "value");
-    *latency_s = row < 0 || column < 0 ? NAN : pw_table_number_at(table, (size_t)row, (size_t)column);
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "latencies", &table, error));
+    int row = pw_table_find_row(table, name);
+    *latency_s = row < 0 ? NAN : pw_table_number_of(table, (size_t)row, "value");
     if (*latency_s >= 0) return PW_OK;
     return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, NULL, "no value for '%s'", name);
 }
 
 /* Efficiency of the link generation whose name begins text ("NVLink4 + C2C 900"). */
 static pw_status find_efficiency(const pw_catalogue *catalogue, const char *text, double *efficiency, pw_error *error) {
-    const pw_table *table = pw_catalogue_table(catalogue, "protocol-efficiency");
-    if (!table) return missing_table(catalogue, "protocol-efficiency", error);
-    int column = pw_table_find_column(table, "efficiency");
-    for (size_t row = 0; column >= 0 && row < pw_table_rows(table); row++) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "protocol-efficiency", &table, error));
+    for (size_t row = 0; row < pw_table_rows(table); row++) {
         const char *name = pw_table_text_at(table, row, 0);
         size_t length = strlen(name);
         if (strncasecmp(name, text, length) || (text[length] && text[length] != ' ')) continue;
-        *efficiency = pw_table_number_at(table, row, (size_t)column);
+        *efficiency = pw_table_number_of(table, row, "efficiency");
         if (*efficiency > 0 && *efficiency <= 1) return PW_OK;
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), NULL,
                        "column 'efficiency': not between 0 and 1");
@@ -119,8 +108,8 @@ pw_status node_port_efficiency(const pw_catalogue *catalogue, const node_wiring 
     row_reader node = {wiring->table, wiring->row};
     const char *protocol = row_text(&node, "nic_protocol");
     if (*protocol && port_Bps == row_number(&node, "nic_rate")) return find_efficiency(catalogue, protocol, efficiency, error);
-    const pw_table *table = pw_catalogue_table(catalogue, "protocol-efficiency");
-    if (!table) return missing_table(catalogue, "protocol-efficiency", error);
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "protocol-efficiency", &table, error));
     double nearest = INFINITY;
     const char *name = "network";
     for (size_t row = 0; row < pw_table_rows(table); row++) {
@@ -162,8 +151,7 @@ int64_t node_switch_radix(const pw_catalogue *catalogue, const node_wiring *wiri
 /* --- Resolving -------------------------------------------------------------------------------------------------- */
 
 static pw_status find_row(const pw_catalogue *catalogue, const pw_node_desc *desc, row_reader *in, pw_error *error) {
-    in->table = pw_catalogue_table(catalogue, "nodes");
-    if (!in->table) return missing_table(catalogue, "nodes", error);
+    PW_TRY(pw_catalogue_need(catalogue, "nodes", &in->table, error));
     const char *name = desc->server && *desc->server ? desc->server : GENERIC;
     int row = pw_table_find_row(in->table, name);
     if (row >= 0) {
@@ -332,10 +320,24 @@ static pw_status resolve_scaleup(const pw_catalogue *catalogue, const row_reader
     return PW_OK;
 }
 
+/* A kind of CPU is one whose launch cost is known. */
+static pw_status check_host(const pw_catalogue *catalogue, const char *host, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "kernel-launch", &table, error));
+    if (pw_table_find_row(table, host) >= 0) return PW_OK;
+    char hint[200] = "known are";
+    for (size_t row = 0; row < pw_table_rows(table); row++) {
+        size_t used = strlen(hint);
+        snprintf(hint + used, sizeof hint - used, "%s '%s'", row ? "," : "", pw_table_text_at(table, row, 0));
+    }
+    return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "node.host is '%s'", host);
+}
+
 static pw_status resolve_host(const pw_catalogue *catalogue, const row_reader *in, const pw_node_desc *desc,
                               node_wiring *wiring, pw_error *error) {
     const pw_device *device = wiring->device;
     wiring->host = desc->host && *desc->host ? desc->host : row_text(in, "host");
+    PW_TRY(check_host(catalogue, wiring->host, error));
     wiring->gpudirect = desc->gpudirect;
     if (!(device->pcie_Bps > 0))
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "`podwright explain` shows what is known of it",
