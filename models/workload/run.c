@@ -160,8 +160,10 @@ static pw_status build(session *s, const pw_allocator *allocator, const pw_catal
     PW_TRY(pw_blame_create(allocator, s->job, s->gpu, s->recorder, &s->blame, error));
     s->hash = UINT64_C(0xcbf29ce484222325);
     pw_sink hash = {.object = &s->hash, .on_span = hash_span};
-    PW_TRY(pw_recorder_attach(s->recorder, &hash)); /* fails only when memory is out */
-    for (uint32_t i = 0; i < options->sink_count; i++) PW_TRY(pw_recorder_attach(s->recorder, &options->sinks[i]));
+    bool attached = pw_recorder_attach(s->recorder, &hash) == PW_OK;
+    for (uint32_t i = 0; attached && i < options->sink_count; i++)
+        attached = pw_recorder_attach(s->recorder, &options->sinks[i]) == PW_OK;
+    if (!attached) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for what listens to the run");
     pw_executor_config executor = {.sim = s->sim, .fluid = s->fluid, .recorder = s->recorder, .cluster = s->cluster,
                                    .collectives = s->collectives, .gpu = s->gpu, .clock_ratio = s->clock_ratio,
                                    .fold = !options->unfolded};
