@@ -136,6 +136,11 @@ static bool follow(const pw_executor *x, place *at, char *text, size_t size) {
     return true;
 }
 
+/* An operation that runs but ends after the last tick is no deadlock. */
+static bool never_ends(const pw_executor *x, const place *at) {
+    return at->op != PW_NONE && op_at(x, at->op)->phase == PHASE_RUNNING;
+}
+
 pw_status deadlock_describe(pw_executor *x, pw_error *error) {
     place at = {0, PW_NONE}, seen[MOST_STEPS];
     while (x->ranks[at.rank_class].ended) at.rank_class++;
@@ -148,6 +153,10 @@ pw_status deadlock_describe(pw_executor *x, pw_error *error) {
         bool more = follow(x, &at, step, sizeof step);
         if (s < SHOWN_STEPS && length < sizeof what)
             length += (size_t)snprintf(what + length, sizeof what - length, "%s%s", s == 0 ? ": " : "; ", step);
+        if (!more && never_ends(x, &at))
+            return pw_fail(error, PW_OUT_OF_RANGE, NULL, 0, "are its sizes and rates meant like this?",
+                           "the run takes longer than %.0f days, which is as far as time goes: %s",
+                           pw_time_to_seconds(PW_TIME_MAX - 1, pw_sim_ticks_per_second(x->config.sim)) / 86400, step);
         if (!more) break;
         uint32_t again = 0;
         while (again <= s && (seen[again].rank_class != at.rank_class || seen[again].op != at.op)) again++;

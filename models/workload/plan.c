@@ -154,6 +154,16 @@ static pw_status check_pipeline(const checker *at, pw_plan *plan) {
     return PW_OK;
 }
 
+/* Operations of a step on one rank of every stage, roughly: what bounds the time and memory of a run (about a minute and a
+ * few GB at the most). A layer is one computation each way; tensor parallel cuts it at its collectives, and a ring of
+ * context parallel has an exchange and a computation for every other rank. */
+#define MOST_OPERATIONS 5e7
+static double operations_of(const pw_plan *plan) {
+    double per_layer = 1 + (plan->t > 1 ? 7 : 0) + (plan->c > 1 ? 6 * (double)plan->c : 0);
+    double chunks = (double)plan->p * (double)plan->v;
+    return 2 * (double)plan->micro_batches * ((double)plan->shape.layers * per_layer + (chunks > 1 ? 4 * chunks : 1));
+}
+
 static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
     const pw_train_desc *desc = plan->desc;
     double model_ranks = (double)plan->t * (double)plan->p * (double)plan->c;
@@ -189,10 +199,11 @@ static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
                "train.global_batch %lld is not a multiple of data_parallel %lld x micro_batch %lld",
                LL(desc->global_batch), LL(plan->d), LL(plan->micro_batch));
     plan->micro_batches = desc->global_batch / (plan->d * plan->micro_batch);
-    if ((double)plan->micro_batches * (double)plan->p * (double)plan->v > 4e6)
+    double operations = operations_of(plan);
+    if (operations > MOST_OPERATIONS)
         REFUSE(at, "use a larger micro_batch or more data parallel ranks",
-               "%lld micro-batches through %lld chunks are too many to simulate", LL(plan->micro_batches),
-               LL(plan->p * plan->v));
+               "%lld micro-batches through %lld layers in %.0f chunks take %.3g operations, too many to simulate",
+               LL(plan->micro_batches), LL(plan->shape.layers), (double)plan->p * (double)plan->v, operations);
     return PW_OK;
 }
 

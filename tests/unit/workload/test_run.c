@@ -205,4 +205,27 @@ PW_TEST(a_failed_allocation_ends_the_run_and_leaks_nothing) {
     }
 }
 
+/* Sizes that no computer could step through are refused at once, by the work they make and not by one number alone. */
+static void many_micro_batches(pw_train_desc *d) { d->global_batch = 1000000000; }
+static void many_layers(pw_train_desc *d) { d->global_batch = 80000; d->model->layers = 10000; }
+static void long_ring(pw_train_desc *d) { d->global_batch = 1000000; d->context_parallel = 8; }
+
+PW_TEST(steps_of_too_many_operations_are_refused) {
+    expect_refusal("too many to simulate", "larger micro_batch", many_micro_batches);
+    expect_refusal("10000 layers", "larger micro_batch", many_layers);
+    expect_refusal("too many to simulate", "larger micro_batch", long_ring);
+}
+
+PW_TEST(a_step_beyond_the_last_tick_is_no_deadlock) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, NULL, 1000000000, 8);
+    pw_cluster_desc cluster = nodes_of("DGX H100", 1);
+    pw_train_options options = {.ignore_memory = true};
+    pw_train_result result;
+    pw_error error = {0};
+    pw_status status = pw_train_run(NULL, catalogue(), &cluster, &desc, &options, "job.lua", 1, arena(), &result, &error);
+    PW_EXPECT_INT(status, PW_OUT_OF_RANGE);
+    PW_EXPECT_CONTAINS(error.what, "longer than 107 days");
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }

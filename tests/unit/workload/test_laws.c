@@ -1,0 +1,100 @@
+/* Laws of whole steps, on random clusters and plans: nothing beats physics, parts sum to the whole, a folded run equals
+ * an unfolded one, and better hardware is no slower. */
+#include <math.h>
+
+#include "sim/random.h"
+#include "tests/unit/workload/runs.h"
+
+enum { CASES = 60 };
+
+typedef struct draw {
+    pw_random random;
+    pw_model_desc model;
+    pw_train_desc job;
+    pw_cluster_desc cluster;
+    char text[200];
+} draw;
+
+static int64_t pick(draw *d, const int64_t *values, uint64_t count) { return values[pw_random_below(&d->random, count)]; }
+#define PICK(...) pick(d, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+static void draw_case(draw *d) {
+    static const char *const servers[] = {"DGX A100 640GB", "DGX H100", "GB200 NVL72", "8xA100-PCIe server", "DGX-1 V100",
+                                          "MI300X 8-OAM platform"};
+    const char *server = servers[pw_random_below(&d->random, sizeof servers / sizeof *servers)];
+    int64_t per_node = server[0] == 'G' ? 4 : 8, t = PICK(1, 2, 4, 8), p = PICK(1, 1, 2, 3, 4), c = PICK(1, 1, 1, 2);
+    d->cluster = nodes_of(server, 1);
+    int64_t least = t * p * c, nodes = PICK(1, 2, 3, 5, 9);
+    while (nodes * per_node % least) nodes++;
+    d->cluster.nodes = nodes;
+    d->cluster.network.topology = (int)PICK(0, 1, 2);
+    d->cluster.network.oversubscription = (double)PICK(1, 1, 2, 4);
+    d->cluster.node.gpudirect = PICK(0, 1, 1) == 1;
+    d->model = (pw_model_desc){.name = "drawn", .layers = 12 * PICK(1, 2), .hidden = 256 * PICK(2, 4, 8), .heads = 16,
+                               .kv_heads = PICK(0, 8), .gated = PICK(0, 1) == 1, .vocabulary = PICK(1000, 50257),
+                               .tied = PICK(0, 1) == 1, .biases = PICK(0, 1) == 1};
+    d->job = job(&d->model, NULL, 256 * PICK(1, 4), 0);
+    d->job.tensor_parallel = t;
+    d->job.pipeline_parallel = p;
+    d->job.context_parallel = c;
+    d->job.micro_batch = PICK(1, 2);
+    d->job.virtual_stages = p > 1 && 12 % (2 * p) == 0 ? PICK(1, 2) : 1;
+    d->job.global_batch = nodes * per_node / least * d->job.micro_batch * p * PICK(1, 2, 3);
+    d->job.recompute = (int)PICK(PW_RECOMPUTE_NONE, PW_RECOMPUTE_SELECTIVE, PW_RECOMPUTE_FULL);
+    d->job.sharding = (int)PICK(PW_SHARDING_NONE, PW_SHARDING_ZERO1);
+    d->job.overlap_gradients = (int)PICK(0, 1);
+    d->job.precision = server[0] == 'D' && server[4] == '1' ? PW_PRECISION_FP16 : PW_PRECISION_BF16;
+    snprintf(d->text, sizeof d->text, "%lld x %s, t %lld p %lld c %lld v %lld, batch %lld", (long long)nodes, server,
+             (long long)t, (long long)p, (long long)c, (long long)d->job.virtual_stages, (long long)d->job.global_batch);
+}
+
+static bool run_case(draw *d, bool unfolded, double clock_ratio, pw_train_result *result) {
+    pw_train_options options = {.ignore_memory = true, .unfolded = unfolded, .clock_ratio = clock_ratio};
+    pw_error error = {0};
+    if (pw_train_run(NULL, catalogue(), &d->cluster, &d->job, &options, "job.lua", 1, arena(), result, &error) == PW_OK)
+        return true;
+    PW_EXPECT_INT(error.status, PW_UNSUPPORTED); /* a stack without flash attention has no ring */
+    if (error.status != PW_UNSUPPORTED) printf("# %s: %s\n", d->text, error.what);
+    return false;
+}
+
+static void expect(bool holds, const draw *d, const char *law, double a, double b) {
+    PW_EXPECT(holds);
+    if (!holds) printf("# %s: %s: %.12g and %.12g\n", d->text, law, a, b);
+}
+
+PW_TEST(random_steps_keep_the_laws) {
+    const uint64_t seed = 20240607;
+    printf("# seed %llu\n", (unsigned long long)seed);
+    int ran = 0;
+    for (int i = 0; i < CASES; i++) {
+        draw d = {0};
+        pw_train_result folded, unfolded, faster, wider;
+        d.random = pw_random_stream(seed, "plans", (uint64_t)i);
+        draw_case(&d);
+        if (!run_case(&d, false, 1, &folded)) continue;
+        ran++;
+        expect(folded.mfu > 0 && folded.mfu <= 1, &d, "no FLOP beyond the peak", folded.mfu, 1);
+        double sum = 0;
+        for (uint32_t k = 0; k < folded.part_count; k++) sum += folded.parts[k].seconds;
+        expect(fabs(sum - folded.step_s) <= 1e-9 * folded.step_s, &d, "blame sums to the step", sum, folded.step_s);
+        for (uint32_t s = 0; s < folded.stage_count; s++) {
+            const pw_memory_account *m = &folded.stages[s].memory;
+            double bytes = m->weights + m->gradients + m->optimizer + m->activations + m->logits + m->buffers + m->reserve;
+            expect(fabs(bytes - m->total) <= 1e-9 * m->total, &d, "memory adds up", bytes, m->total);
+            expect(folded.stages[s].compute_s <= folded.step_s * (1 + 1e-9), &d, "a stage computes within the step",
+                   folded.stages[s].compute_s, folded.step_s);
+        }
+        if (run_case(&d, true, 1, &unfolded))
+            expect(fabs(unfolded.step_s - folded.step_s) <= 1e-9 * folded.step_s, &d, "folding changes nothing",
+                   unfolded.step_s, folded.step_s);
+        if (run_case(&d, false, 1.1, &faster))
+            expect(faster.step_s <= folded.step_s * (1 + 1e-3), &d, "a faster clock is no slower", faster.step_s, folded.step_s);
+        d.cluster.network.oversubscription = 1;
+        if (run_case(&d, false, 1, &wider))
+            expect(wider.step_s <= folded.step_s * (1 + 1e-3), &d, "more uplinks are no slower", wider.step_s, folded.step_s);
+    }
+    PW_EXPECT(ran > CASES / 2);
+}
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
