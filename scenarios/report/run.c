@@ -119,7 +119,9 @@ static void put_answer(const pw_run_report *r, pw_file *file) {
 static void put_blame(const pw_run_report *r, pw_file *file) {
     const pw_train_result *result = r->result;
     char time[64];
-    pw_file_text(file, "\n  where the time goes, along the critical path\n");
+    pw_file_text(file, "\n  where the time goes, along the critical path");
+    if (result->stage_count > 1) pw_file_print(file, " as %s saw it", result->home_program);
+    pw_file_text(file, "\n");
     int width = 12;
     for (uint32_t i = 0; i < result->part_count; i++)
         if ((int)strlen(result->parts[i].name) > width) width = (int)strlen(result->parts[i].name);
