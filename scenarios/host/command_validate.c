@@ -67,7 +67,10 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     PW_TRY(number(arguments, "claim-beats", &ratio, error));
     /* Opened before the work, so that a folder that cannot be written is known at once. */
     const char *rows = pw_arguments_value(arguments, "csv", NULL);
+    const char *output = pw_arguments_value(arguments, "output", NULL);
     pw_file *file = NULL;
+    if (rows && output && strcmp(rows, output) == 0 && strcmp(rows, "-") != 0)
+        return pw_fail(error, PW_BAD_INPUT, output, 0, NULL, "--csv and --output would write the same file");
     if (rows) PW_TRY(pw_host_open(host, rows, &file, error));
     pw_host_talk(host, "Validating %s ...", suite->name);
     pw_validation validation;
@@ -78,7 +81,7 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     if (rows && strcmp(rows, "-") == 0) return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
     const char *accuracy = pw_arguments_value(arguments, "accuracy", NULL);
     if (accuracy) PW_TRY(pw_accuracy_record(accuracy, &validation, catalogue, arena, error));
-    PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
+    PW_TRY(pw_host_open(host, output, &file, error));
     status = pw_arguments_has(arguments, "json") ? pw_validation_write_json(&validation, file, arena, error)
                                                  : pw_validation_write_text(&validation, file, arena, error);
     PW_TRY(pw_host_close(file, status, error));

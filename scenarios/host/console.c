@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "scenarios/host/command.h"
@@ -62,21 +63,37 @@ pw_status pw_host_close(pw_file *file, pw_status status, pw_error *error) {
 
 /* ---- The program ---- */
 
-static volatile int interrupted; /* written by the signal handler alone */
+/* Written by the signal handler alone. */
+static volatile int interrupted;
+static volatile double interrupted_at_s;
 
+static double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The first signal asks for an orderly end. A later one ends the process; one that comes at once is the same wish, told to
+ * the process and to its group. */
 static void on_interrupt(int signal_number) {
-    (void)signal_number;
-    interrupted = 1; /* the handler is gone now (SA_RESETHAND): a second signal ends the process */
+    double now_s = seconds_now();
+    if (!interrupted) {
+        interrupted_at_s = now_s;
+        interrupted = 1;
+    } else if (now_s - interrupted_at_s > 0.3) {
+        signal(signal_number, SIG_DFL);
+        raise(signal_number);
+    }
 }
 
 static void watch_signals(void) {
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
-    sigemptyset(&action.sa_mask);
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
     const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;
         sigaction(signals[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL); /* nohup stays nohup */
+        if (signals[i] != SIGHUP || before.sa_handler != SIG_IGN) sigaction(signals[i], &action, NULL); /* nohup holds */
     }
 }
 
