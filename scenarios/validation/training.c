@@ -1,7 +1,7 @@
 /* The training suite: a measured row becomes a cluster and a job, and runs through the simulator as a user's would.
  *
- * What the software of a row means (which stack) and which server a GPU sits in are data: software.csv and systems.csv
- * beside the splits. The baseline is one MFU per GPU and precision: the median over the fit rows that ship.
+ * What the software of a row means (which stack), which server a GPU sits in and what the name of a model says are data:
+ * software.csv, systems.csv and layouts.csv beside the splits. The baseline is one MFU per GPU and precision: the median over the fit rows that ship.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 
 #include "models/workload/stack.h"
 #include "models/workload/train.h"
+#include "scenarios/validation/layout.h"
 #include "scenarios/validation/training.h"
 
 typedef struct training_state {
-    pw_measured software, systems;
+    pw_measured software, systems, layouts;
     struct baseline_mfu {
         const pw_device *device;
         const char *width; /* "16", "8", "32" */
@@ -28,19 +29,6 @@ static pw_status skip(pw_prediction *prediction, const char *format, const char 
 }
 
 static bool starts_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
-
-/* First row of a table whose pattern columns (before `result`) are empty or the start of the measured row's cell. */
-static const char *look_up(const pw_measured *table, const pw_measured *input, uint32_t row, const char *result) {
-    int column = pw_measured_find(table, result);
-    for (uint32_t r = 0; column >= 0 && r < table->rows; r++) {
-        const char **cells = table->cells + (size_t)r * table->columns;
-        bool same = true;
-        for (uint32_t c = 0; same && strcmp(table->names[c], "server") != 0 && strcmp(table->names[c], "stack") != 0; c++)
-            same = !*cells[c] || starts_with(pw_measured_text(input, row, table->names[c]), cells[c]);
-        if (same) return cells[column];
-    }
-    return NULL;
-}
 
 /* Fills in what can be read from the row; false with a reason when this version cannot run it. */
 static pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
@@ -74,23 +62,17 @@ static pw_status describe(const pw_validation_context *context, const pw_measure
     job->model = model;
     job->name = pw_measured_text(input, row, "id");
     model->name = pw_measured_text(input, row, "model");
-    int64_t gated;
+    bool learned_positions;
     NUMBER("layers", model->layers);
     NUMBER("hidden", model->hidden);
     NUMBER("heads", model->heads);
-    NUMBER("kv_heads", model->kv_heads);
     NUMBER("head_dim", model->head_dim);
     NUMBER("ffn", model->ffn);
-    NUMBER("gated", gated);
-    NUMBER("vocab", model->vocabulary);
     NUMBER("seq_len", job->sequence);
     NUMBER("gbs", job->global_batch);
     NUMBER("mbs", job->micro_batch);
-    model->gated = gated != 0;
-    /* GPT-2/3 families share the embedding, learn positions and have biases; Llama and Nemotron do none of it. */
-    bool gpt = !model->gated && (model->kv_heads == 0 || model->kv_heads == model->heads);
-    model->tied = model->biases = gpt;
-    model->positions = gpt ? job->sequence : 0;
+    PW_TRY(pw_layout_complete(&state->layouts, input, row, model, &learned_positions, error));
+    model->positions = learned_positions ? job->sequence : 0;
 #define PARALLEL(name, target) PW_TRY(pw_measured_integer(input, row, name, 1, &(target), error))
     PARALLEL("tp", job->tensor_parallel);
     PARALLEL("pp", job->pipeline_parallel);
@@ -128,13 +110,13 @@ static pw_status describe(const pw_validation_context *context, const pw_measure
     else if (strstr(sharding, "ZeRO1") || strcmp(sharding, "ZeRO2") == 0) job->sharding = PW_SHARDING_ZERO1;
     else return skip(prediction, "sharding '%s' is not modelled yet", sharding);
 
-    out->stack = look_up(&state->software, input, row, "stack");
+    out->stack = pw_layout_look_up(&state->software, "stack", input, row);
     if (!out->stack || !*out->stack) return skip(prediction, "software '%s' has no stack on file", pw_measured_text(input, row, "software"));
     job->stack = out->stack;
 
     /* The machine. */
     PW_TRY(pw_description_defaults(&pw_network_kind, &out->cluster.network, arena, error));
-    const char *server = look_up(&state->systems, input, row, "server");
+    const char *server = pw_layout_look_up(&state->systems, "server", input, row);
     if (!server) return skip(prediction, "GPU '%s' has no server on file", gpu);
     pw_error unknown = {0};
     if (pw_catalogue_device(context->catalogue, gpu, &out->device, &unknown) != PW_OK)
@@ -209,11 +191,9 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     training_state *state = pw_arena_alloc(context->arena, sizeof *state);
     if (!state) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     context->state = state;
-    char path[4608];
-    snprintf(path, sizeof path, "%s/software.csv", context->folder);
-    PW_TRY(pw_measured_read(path, context->arena, &state->software, error));
-    snprintf(path, sizeof path, "%s/systems.csv", context->folder);
-    PW_TRY(pw_measured_read(path, context->arena, &state->systems, error));
+    PW_TRY(pw_layout_table(context, "software.csv", &state->software, error));
+    PW_TRY(pw_layout_table(context, "systems.csv", &state->systems, error));
+    PW_TRY(pw_layout_table(context, "layouts.csv", &state->layouts, error));
 
     const pw_measured *shipped = context->shipped;
     mfu_sample *samples = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *samples);
