@@ -197,17 +197,27 @@ static void begin_event(pw_sim *sim, void *object, uint64_t index) {
     run_ready(x);
 }
 
+/* When the host lets a compute operation begin hangs on how long its kernels take, thus on the SMs that collectives hold,
+ * and equal ranks reach a collective one after another within an instant. So it is decided when all else of the instant
+ * has happened; every rank then sees the same, as a folded class does. */
+static void launch_compute(pw_sim *sim, void *object, uint64_t index) {
+    pw_executor *x = object;
+    op_run *op = op_at(x, (uint32_t)index);
+    segment_cost cost;
+    if (compute_cost(x, op, &cost) != PW_OK) return;
+    pw_time earliest = pw_time_add(op->host_start, pw_sim_ticks(sim, cost.reach_s - cost.duration_s));
+    if (earliest > pw_sim_now(sim)) pw_event_at(sim, earliest, 0, begin_event, x, op->index);
+    else begin_event(sim, x, index);
+}
+
 static void launch(pw_executor *x, op_run *op) {
     pw_sim *sim = x->config.sim;
-    pw_time earliest = op->host_start;
     if (op->op.kind == PW_OP_COMPUTE && x->job->launch_s > 0) {
-        segment_cost cost;
-        if (compute_cost(x, op, &cost) != PW_OK) return;
-        earliest = pw_time_add(earliest, pw_sim_ticks(sim, cost.reach_s - cost.duration_s));
-    }
-    if (earliest > pw_sim_now(sim)) {
         op->phase = PHASE_LAUNCHING;
-        pw_event_at(sim, earliest, 0, begin_event, x, op->index);
+        pw_event_at(sim, pw_sim_now(sim), 1, launch_compute, x, op->index);
+    } else if (op->host_start > pw_sim_now(sim)) {
+        op->phase = PHASE_LAUNCHING;
+        pw_event_at(sim, op->host_start, 0, begin_event, x, op->index);
     } else {
         begin(x, op);
     }

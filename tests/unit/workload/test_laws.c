@@ -97,4 +97,19 @@ PW_TEST(random_steps_keep_the_laws) {
     PW_EXPECT(ran > CASES / 2);
 }
 
+/* The host barely keeps ahead while gradients are reduced behind the backward pass: ranks reach each collective in one
+ * instant, one after another, and must see the same SMs all the same. */
+PW_TEST(ranks_that_wait_for_their_host_fold_exactly) {
+    draw d = {.model = {.name = "m", .layers = 24, .hidden = 2048, .heads = 16, .vocabulary = 50257, .gated = true, .tied = true},
+              .cluster = nodes_of("GB200 NVL72", 1), .text = "2 GPUs of a tray"};
+    pw_train_result folded, unfolded;
+    d.cluster.node.gpus = 2;
+    d.job = job(&d.model, NULL, 1024, 4);
+    d.job.sharding = PW_SHARDING_NONE;
+    d.job.overlap_gradients = 1;
+    PW_EXPECT(run_case(&d, false, 0, &folded) && run_case(&d, true, 0, &unfolded));
+    expect(folded.step_s == unfolded.step_s, &d, "folding changes nothing", folded.step_s, unfolded.step_s);
+    expect(folded.stages[0].launch_wait_s > 0.001, &d, "the host holds it up", folded.stages[0].launch_wait_s, 0.001);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
