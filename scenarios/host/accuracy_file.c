@@ -7,7 +7,7 @@
 #include "sim/file.h"
 
 static const char *const columns[] = {"suite", "group", "n", "bias_pct", "median_pct", "p90_pct", "source"};
-enum { COLUMNS = sizeof columns / sizeof *columns, MOST_GROUPS = 64 };
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static pw_status copy_other_suites(const char *path, const char *suite, pw_file *file, pw_error *error) {
     if (access(path, F_OK) != 0) return PW_OK;
@@ -27,53 +27,77 @@ static pw_status copy_other_suites(const char *path, const char *suite, pw_file 
     return status;
 }
 
-static const char *generation(const pw_validation *validation, const pw_catalogue *catalogue, uint32_t row) {
-    const pw_device *device;
-    const char *gpu = pw_measured_text(validation->input, row, "gpu");
-    if (!*gpu) gpu = pw_measured_text(validation->input, row, "device");
-    return *gpu && pw_catalogue_device(catalogue, gpu, &device, NULL) == PW_OK ? device->arch : "";
+/* The devices of the rows; NULL where the catalogue does not know the GPU. */
+static pw_status find_devices(const pw_validation *validation, const pw_catalogue *catalogue, const pw_device ***devices,
+                              pw_arena *arena, pw_error *error) {
+    uint32_t rows = validation->input->rows;
+    *devices = pw_arena_alloc(arena, (rows + 1) * sizeof **devices);
+    if (!*devices) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    for (uint32_t row = 0; row < rows; row++) {
+        const char *gpu = pw_measured_text(validation->input, row, "gpu");
+        if (!*gpu) gpu = pw_measured_text(validation->input, row, "device");
+        if (!*gpu || pw_catalogue_device(catalogue, gpu, &(*devices)[row], NULL) != PW_OK) (*devices)[row] = NULL;
+    }
+    return PW_OK;
 }
 
-/* group NULL: all. */
-static void write_group(const pw_validation *validation, const char *const *groups, const char *group, double *errors,
-                        pw_file *file) {
+static const char *generation_of(const pw_device *device) { return device->arch; }
+static const char *name_of(const pw_device *device) { return device->name; }
+
+typedef const char *group_of(const pw_device *device);
+
+typedef struct scoring {
+    const pw_validation *validation;
+    const pw_device **devices;
+    double *errors; /* scratch */
+    pw_file *file;
+} scoring;
+
+/* One line over the check rows of a group (of: NULL for all rows), unless there are fewer than `least`. */
+static void write_group(const scoring *s, group_of *of, const char *group, uint32_t least) {
     uint32_t count = 0;
-    for (uint32_t row = 0; row < validation->input->rows; row++) {
-        const pw_prediction *p = &validation->predictions[row];
-        if (!p->ran || strcmp(p->side, "check") != 0 || (group && strcmp(groups[row], group) != 0)) continue;
-        errors[count++] = (p->stack - p->measured) / p->measured;
+    for (uint32_t row = 0; row < s->validation->input->rows; row++) {
+        const pw_prediction *p = &s->validation->predictions[row];
+        if (!p->ran || strcmp(p->side, "check") != 0) continue;
+        if (of && (!s->devices[row] || strcmp(of(s->devices[row]), group) != 0)) continue;
+        s->errors[count++] = (p->stack - p->measured) / p->measured;
     }
-    if (count == 0) return;
-    pw_score score = pw_validation_score(errors, count);
-    pw_file_csv_text(file, validation->suite->name);
-    pw_file_csv_text(file, group ? group : "all");
-    pw_file_csv_integer(file, score.n);
-    pw_file_print(file, ",%.1f,%.1f,%.1f,", score.bias_pct, score.median_pct, score.p90_pct);
-    pw_file_print(file, "podwright validate %s", validation->suite->name);
-    pw_file_csv_end(file);
+    if (count < least) return;
+    pw_score score = pw_validation_score(s->errors, count);
+    pw_file_csv_text(s->file, s->validation->suite->name);
+    pw_file_csv_text(s->file, group);
+    pw_file_csv_integer(s->file, score.n);
+    pw_file_print(s->file, ",%.1f,%.1f,%.1f,", score.bias_pct, score.median_pct, score.p90_pct);
+    pw_file_print(s->file, "podwright validate %s", s->validation->suite->name);
+    pw_file_csv_end(s->file);
+}
+
+/* The groups in order of appearance. */
+static void write_groups(const scoring *s, group_of *of, uint32_t least) {
+    for (uint32_t row = 0; row < s->validation->input->rows; row++) {
+        if (!s->devices[row]) continue;
+        const char *group = of(s->devices[row]);
+        uint32_t first = 0;
+        while (!s->devices[first] || strcmp(of(s->devices[first]), group) != 0) first++;
+        if (first == row) write_group(s, of, group, least);
+    }
 }
 
 pw_status pw_accuracy_record(const char *path, const pw_validation *validation, const pw_catalogue *catalogue,
                              pw_arena *arena, pw_error *error) {
-    uint32_t rows = validation->input->rows, count = 0;
-    const char **groups = pw_arena_alloc(arena, (rows + 1) * sizeof *groups), *distinct[MOST_GROUPS];
-    double *errors = pw_arena_alloc(arena, (rows + 1) * sizeof *errors);
-    if (!groups || !errors) return pw_fail(error, PW_NO_MEMORY, path, 0, NULL, "no memory left");
-    for (uint32_t row = 0; row < rows; row++) {
-        groups[row] = generation(validation, catalogue, row);
-        uint32_t i = 0;
-        while (i < count && strcmp(distinct[i], groups[row]) != 0) i++;
-        if (i == count && *groups[row] && count < MOST_GROUPS) distinct[count++] = groups[row];
-    }
-    pw_file *file;
-    PW_TRY(pw_file_create(path, NULL, &file, error));
-    pw_file_text(file, "suite,group,n,bias_pct,median_pct,p90_pct,source\n");
-    pw_status status = copy_other_suites(path, validation->suite->name, file, error);
+    scoring s = {.validation = validation};
+    s.errors = pw_arena_alloc(arena, (validation->input->rows + 1) * sizeof *s.errors);
+    if (!s.errors) return pw_fail(error, PW_NO_MEMORY, path, 0, NULL, "no memory left");
+    PW_TRY(find_devices(validation, catalogue, &s.devices, arena, error));
+    PW_TRY(pw_file_create(path, NULL, &s.file, error));
+    pw_file_text(s.file, "suite,group,n,bias_pct,median_pct,p90_pct,source\n");
+    pw_status status = copy_other_suites(path, validation->suite->name, s.file, error);
     if (status != PW_OK) {
-        pw_file_discard(file);
+        pw_file_discard(s.file);
         return status;
     }
-    write_group(validation, groups, NULL, errors, file);
-    for (uint32_t i = 0; i < count; i++) write_group(validation, groups, distinct[i], errors, file);
-    return pw_file_commit(file, error);
+    write_group(&s, NULL, "all", 1);
+    write_groups(&s, generation_of, 1);
+    write_groups(&s, name_of, PW_ACCURACY_LEAST);
+    return pw_file_commit(s.file, error);
 }
