@@ -20,6 +20,7 @@ static bool is_number(const pw_field *field) {
 }
 static bool is_limited(const pw_field *field) { return field->minimum != 0 || field->maximum != 0; }
 static bool is_required(const pw_field *field) { return field->preset == NULL; }
+static bool may_be_absent(const pw_field *field) { return field->preset && !field->preset[0]; }
 
 static const char *wanted_text(const pw_field *field) {
     switch (field->type) {
@@ -79,17 +80,25 @@ const pw_field *pw_kind_field(const pw_kind *kind, const char *name) {
     return NULL;
 }
 
+/* A whole number in all its digits: nobody counts the zeros of 1e+18. */
+static const char *whole_text(double value, char *text, size_t size) {
+    if (fabs(value) < 1e15 || fabs(value) >= 1e21 || value != floor(value)) return pw_number_text(value, text, size);
+    snprintf(text, size, "%.0f", value);
+    return text;
+}
+
+/* A limit of the field, as the user would write it. */
+static const char *limit_text(const pw_field *field, double value, char *text, size_t size) {
+    bool is_count = field->type == PW_FIELD_INTEGER && field->unit == PW_UNIT_NONE && isfinite(value);
+    return is_count ? whole_text(value, text, size) : pw_unit_format(value, field->unit, text, size);
+}
+
 const char *pw_field_range_text(const pw_field *field, char *text, size_t size) {
     char low[64], high[64];
     text[0] = '\0';
     if (!is_number(field) || !is_limited(field)) return text;
-    if (field->type == PW_FIELD_INTEGER && field->unit == PW_UNIT_NONE) {
-        pw_number_text(field->minimum, low, sizeof low);
-        pw_number_text(field->maximum, high, sizeof high);
-    } else {
-        pw_unit_format(field->minimum, field->unit, low, sizeof low);
-        pw_unit_format(field->maximum, field->unit, high, sizeof high);
-    }
+    limit_text(field, field->minimum, low, sizeof low);
+    limit_text(field, field->maximum, high, sizeof high);
     if (isinf(field->maximum)) snprintf(text, size, "at least %s", low);
     else if (isinf(field->minimum)) snprintf(text, size, "at most %s", high);
     else snprintf(text, size, "between %s and %s", low, high);
@@ -109,20 +118,38 @@ static pw_status wrong_type(const pw_kind *kind, const pw_field *field, const ch
                    wanted_text(field), given);
 }
 
+static bool is_in_range(const pw_field *field, double value) {
+    return !is_limited(field) || (value >= field->minimum && value <= field->maximum);
+}
+
+static pw_status out_of_range(const pw_kind *kind, const pw_field *field, const char *given, const char *file, int line,
+                              pw_error *error) {
+    char range[160];
+    return pw_fail(error, PW_BAD_INPUT, file, line, field->text, "%s.%s is %s, must be %s", kind->name, field->name,
+                   given, pw_field_range_text(field, range, sizeof range));
+}
+
 static pw_status check_range(const pw_kind *kind, const pw_field *field, double value, const char *file, int line,
                              pw_error *error) {
-    if (!is_limited(field) || (value >= field->minimum && value <= field->maximum)) return PW_OK;
-    char range[160], given[64];
-    pw_field_range_text(field, range, sizeof range);
+    if (is_in_range(field, value)) return PW_OK;
+    char given[64];
     if (field->unit == PW_UNIT_NONE) pw_number_text(value, given, sizeof given);
     else pw_unit_format(value, field->unit, given, sizeof given);
-    return pw_fail(error, PW_BAD_INPUT, file, line, field->text, "%s.%s is %s, must be %s", kind->name, field->name,
-                   given, range);
+    return out_of_range(kind, field, given, file, line, error);
+}
+
+static pw_status check_integer_range(const pw_kind *kind, const pw_field *field, int64_t value, const char *file,
+                                     int line, pw_error *error) {
+    if (is_in_range(field, (double)value)) return PW_OK;
+    char given[64];
+    if (field->unit == PW_UNIT_NONE) snprintf(given, sizeof given, "%lld", (long long)value);
+    else pw_unit_format((double)value, field->unit, given, sizeof given);
+    return out_of_range(kind, field, given, file, line, error);
 }
 
 static pw_status store_integer(const pw_kind *kind, const pw_field *field, void *description, int64_t value,
                                const char *file, int line, pw_error *error) {
-    PW_TRY(check_range(kind, field, (double)value, file, line, error));
+    PW_TRY(check_integer_range(kind, field, value, file, line, error));
     memcpy(place_of(field, description), &value, sizeof value);
     return PW_OK;
 }
@@ -147,9 +174,16 @@ pw_status pw_field_set_number(const pw_kind *kind, const pw_field *field, void *
     }
     if (field->type == PW_FIELD_INTEGER) {
         char given[PW_NUMBER_TEXT];
-        if (value != floor(value) || fabs(value) > 0x1p53)
+        if (value != floor(value))
             return pw_fail(error, PW_BAD_INPUT, file, line, field->text, "%s.%s takes a whole number, not %s",
                            kind->name, field->name, pw_number_text(value, given, sizeof given));
+        if (fabs(value) > 0x1p53) {
+            if (field->unit == PW_UNIT_NONE) whole_text(value, given, sizeof given);
+            else pw_unit_format(value, field->unit, given, sizeof given);
+            if (!is_in_range(field, value)) return out_of_range(kind, field, given, file, line, error);
+            return pw_fail(error, PW_BAD_INPUT, file, line, field->text,
+                           "%s.%s is %s, beyond what a whole number holds here (2^53)", kind->name, field->name, given);
+        }
         return store_integer(kind, field, description, (int64_t)value, file, line, error);
     }
     PW_TRY(check_range(kind, field, value, file, line, error));
@@ -334,16 +368,16 @@ static pw_status check_field(const pw_kind *kind, const pw_field *field, const v
     switch (field->type) {
     case PW_FIELD_NUMBER:
         memcpy(&number, value, sizeof number);
-        if (isnan(number)) return is_required(field) ? missing(kind, field, file, line, error) : PW_OK;
+        if (isnan(number)) return may_be_absent(field) ? PW_OK : missing(kind, field, file, line, error);
         return check_range(kind, field, number, file, line, error);
     case PW_FIELD_INTEGER:
         memcpy(&whole, value, sizeof whole);
         if (is_required(field) && whole == INT64_MIN) return missing(kind, field, file, line, error);
-        if (!is_required(field) && !field->preset[0] && whole == 0) return PW_OK;
-        return check_range(kind, field, (double)whole, file, line, error);
+        if (may_be_absent(field) && whole == 0) return PW_OK;
+        return check_integer_range(kind, field, whole, file, line, error);
     case PW_FIELD_CHOICE:
         memcpy(&choice, value, sizeof choice);
-        if (choice == -1) return is_required(field) ? missing(kind, field, file, line, error) : PW_OK;
+        if (choice == -1) return may_be_absent(field) ? PW_OK : missing(kind, field, file, line, error);
         for (int i = 0; field->choices[i]; i++)
             if (i == choice) return PW_OK;
         return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "%s.%s has no choice number %d", kind->name, field->name,

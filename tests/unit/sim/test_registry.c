@@ -97,6 +97,24 @@ PW_TEST(the_check_finds_missing_fields_bad_values_and_inner_records) {
     PW_EXPECT_INT(pw_description_check(&car_kind, &it, NULL, 0, &error), PW_OK);
 }
 
+PW_TEST(a_field_with_a_default_is_never_absent) {
+    car it = make();
+    engine motor = {5e10, 4};
+    it.doors = 4;
+    it.engine = &motor;
+    PW_EXPECT_INT(pw_description_check(&car_kind, &it, NULL, 0, &error), PW_OK);
+    it.colour = -1;
+    PW_EXPECT_INT(pw_description_check(&car_kind, &it, "a.lua", 3, &error), PW_BAD_INPUT);
+    PW_EXPECT_TEXT(error.what, "car.colour is missing");
+    it.colour = 0;
+    it.range_bytes = (double)NAN;
+    PW_EXPECT_INT(pw_description_check(&car_kind, &it, "a.lua", 3, &error), PW_BAD_INPUT);
+    PW_EXPECT_TEXT(error.what, "car.range is missing");
+    it.range_bytes = 1;
+    it.note = (double)NAN; /* optional, without a default */
+    PW_EXPECT_INT(pw_description_check(&car_kind, &it, NULL, 0, &error), PW_OK);
+}
+
 static pw_status set(car *it, const char *path, const char *text) {
     return pw_description_set_path(&car_kind, it, path, text, arena, &error);
 }
@@ -145,7 +163,12 @@ PW_TEST(errors_say_what_is_allowed_and_what_was_meant) {
     expect_error(&it, "doors", "2.5", "whole number, not 2.5", "");
     expect_error(&it, "doors", "4 GB", "takes a plain number, not bytes", "write for example 8");
     expect_error(&it, "doors", "four", "'four' is not a number", "write for example 8");
-    expect_error(&it, "doors", "99999999999999999999", "whole number", "");
+    expect_error(&it, "doors", "99999999999999999999", "car.doors is 100000000000000000000, must be between 1 and 8", "");
+    expect_error(&it, "doors", "9223372036854775807", "car.doors is 9223372036854775807, must", "");
+    expect_error(&it, "doors", "-9223372036854775808", "car.doors is -9223372036854775808, must", "");
+    expect_error(&it, "doors", "1e18", "car.doors is 1000000000000000000, must be between 1 and 8", "");
+    expect_error(&it, "doors", "1e300", "car.doors is 1e+300, must be between 1 and 8", "");
+    expect_error(&it, "memory", "9 EB", "there is no unit 'EB'", "");
     expect_error(&it, "range", "80", "car.range needs a unit of bytes", "write for example 80 GB");
     expect_error(&it, "range", "80 Gbps", "car.range is in bytes, not in bytes/s", "write for example 80 GB");
     expect_error(&it, "range", "80 Gb", "there is no unit 'Gb'", "did you mean 'GB'?");
