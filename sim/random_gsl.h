@@ -3,6 +3,8 @@
  *
  *   gsl_rng rng = pw_random_as_gsl(&random);
  *   unsigned failures = gsl_ran_negative_binomial(&rng, 0.3, 4);
+ *
+ * GSL ends the process on an error unless a program calls gsl_set_error_handler_off() when it starts, as podwright's do.
  */
 #ifndef PW_SIM_RANDOM_GSL_H
 #define PW_SIM_RANDOM_GSL_H

@@ -39,8 +39,12 @@ double pw_tally_deviation(const pw_tally *tally) { return sqrt(pw_tally_variance
 
 double pw_tally_interval(const pw_tally *tally, double confidence) {
     if (tally->count < 2 || !(confidence > 0 && confidence < 1)) return unknown;
-    const double normal = 1e9; /* from here on t is normal to 6 decimals; far above, GSL does not converge and aborts */
-    double t = gsl_cdf_tdist_Pinv(0.5 + confidence / 2, fmin((double)(tally->count - 1), normal));
+    /* Inside these limits GSL always converges, so that its error handler, which ends the process, is never reached. From
+     * 10^9 on t is normal to 6 decimals; a confidence may round to certainty. */
+    const double normal = 1e9, p = 0.5 + confidence / 2;
+    if (p >= 1) return unknown;
+    double t = gsl_cdf_tdist_Pinv(p, fmin((double)(tally->count - 1), normal));
+    if (!isfinite(t)) return unknown;
     t = floor(t * 1e6 + 0.5) / 1e6; /* GSL's last bits are the platform's */
     return t * sqrt(pw_tally_variance(tally) / (double)tally->count);
 }

@@ -23,7 +23,7 @@ void pw_tally_merge(pw_tally *tally, const pw_tally *other);
 double pw_tally_variance(const pw_tally *tally);  /* of the population it samples; NaN below two values */
 double pw_tally_deviation(const pw_tally *tally); /* its square root */
 /* Half the width of the interval that holds the true mean with that confidence (0.95), by Student's t, its quantile
- * rounded to 6 decimals; NaN below two values. Values must be independent. */
+ * rounded to 6 decimals; NaN below two values and for a confidence outside (0, 1). Values must be independent. */
 double pw_tally_interval(const pw_tally *tally, double confidence);
 
 /* Mean over time of a quantity that holds its value until the next. Zero-initialise; the first set begins it. */

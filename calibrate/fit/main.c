@@ -1,5 +1,6 @@
 /* podwright-fit: measured kernels to the kernel parameters of the catalogue. It never links CUDA. */
 #include <getopt.h>
+#include <gsl/gsl_errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ int main(int argc, char **argv) {
                                             {"stack", required_argument, NULL, 't'},
                                             {"help", no_argument, NULL, 'h'},
                                             {0}};
+    gsl_set_error_handler_off(); /* by default it ends the process */
     pw_fit_paths paths = {.data = "tests/validation/data", .split = "tests/validation", .stack = "trtllm"};
     const char *folder = NULL;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) switch (option) {

@@ -1,7 +1,9 @@
 #include "sim/stats.h"
 
+#include <gsl/gsl_errno.h>
 #include <stdlib.h>
 
+#include "sim/math.h"
 #include "sim/random.h"
 #include "tests/harness/check.h"
 
@@ -57,6 +59,29 @@ PW_TEST(the_interval_of_any_count_is_finite_and_shrinks) {
             before = now;
         }
     }
+}
+
+static int handled;
+static void count_handled(const char *reason, const char *file, int line, int number) {
+    (void)reason, (void)file, (void)line, (void)number;
+    handled++;
+}
+
+PW_TEST(no_count_and_no_confidence_reaches_the_handler_of_gsl) {
+    gsl_error_handler_t *before = gsl_set_error_handler(count_handled);
+    const double odd[] = {0, 1, -1, 2, (double)NAN, (double)INFINITY, -(double)INFINITY, 1 - 0x1p-53};
+    pw_tally tally = {.count = 5, .mean = 1, .squares = 4};
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) PW_EXPECT(isnan(pw_tally_interval(&tally, odd[i])));
+    for (uint64_t i = 0; i < 200000; i++) {
+        pw_random random = pw_random_stream(11, "handler", i);
+        double count = floor(2 + pw_exp2(63 * pw_random_uniform(&random))), tail = pw_exp2(-60 * pw_random_uniform(&random));
+        tally = (pw_tally){.count = (uint64_t)count, .mean = 1, .squares = count};
+        double width = pw_tally_interval(&tally, i % 2 ? tail : 1 - tail);
+        if (!(width >= 0 && isfinite(width)) && (i % 2 || tail > 0x1p-51))
+            PW_FAILED("seed 11, draw %llu: count %g, tail %g gives %g", (unsigned long long)i, count, tail, width);
+    }
+    PW_EXPECT_INT(handled, 0);
+    gsl_set_error_handler(before);
 }
 
 PW_TEST(quantiles_between_equal_values_are_that_value) {
