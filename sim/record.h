@@ -1,9 +1,9 @@
-/* Interface 4 of 5: records. The one channel on which models report what happened.
+/* Interface 4 of 5: records. The one channel on which models report what happens while it happens.
  *
  * Models report spans (something occupied a track from t0 to t1, and which span released it), levels (a quantity has a
  * value from now on) and counts (an amount was added). Sinks attach to a recorder: the blame (critical path), a trace
- * file, per-link bytes, a statistic. Nothing else carries values out of a running simulation. With no sink attached a
- * report costs one branch.
+ * file, a statistic. Totals that a model keeps as state of its own (the executor's bytes per link and time per class of
+ * ranks) are not reported: their getters are read when the run is over. With no sink attached a report costs one branch.
  *
  * Names are interned: register tracks, categories and quantities once, report with small numbers.
  */
