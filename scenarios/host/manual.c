@@ -166,7 +166,8 @@ void pw_manual_api(pw_file *file) {
         "The libraries `table`, `string`, `math`, `utf8` and the base functions, without files, clock, `load` and `coroutine`.\n"
         "`require \"parts.network\"` loads `parts/network.lua` in the folder of the scenario or below. Globals are strict: declare\n"
         "variables with `local`. `pairs` walks in the order of the keys, `table.sort` is stable and `math.random` follows\n"
-        "`--seed`, so that a script gives the same answer in every run. `print` writes to stderr.\n\n"
+        "`--seed`, so that a script gives the same answer in every run. `print` writes to stderr. `math` has no trigonometry,\n"
+        "whose last digits differ between machines; so may those of `x ^ y` with a fractional `y`: write `math.pow(x, y)`.\n\n"
         "A script may use 512 MB of memory (`--script-memory`), 500 million instructions (`--script-instructions`) and 30 seconds\n"
         "(`--script-seconds`).\n");
     for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++) put_kind(file, *kind);

@@ -1,5 +1,6 @@
 /* The environment of a scenario: what is opened, what is taken away, what `require` finds. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,10 +132,32 @@ static int math_exp(lua_State *L) {
     return 1;
 }
 
-static int math_log(lua_State *L) {
-    double value = pw_log(luaL_checknumber(L, 1));
-    lua_pushnumber(L, lua_isnoneornil(L, 2) ? value : value / pw_log(luaL_checknumber(L, 2)));
+static int math_pow(lua_State *L) {
+    lua_pushnumber(L, pw_pow(luaL_checknumber(L, 1), luaL_checknumber(L, 2)));
     return 1;
+}
+
+/* A quotient of logarithms is rounded three times: log(1000, 10) must still be 3, not the number below. */
+static double log_of_base(double x, double base) {
+    double value = pw_log(x) / pw_log(base), whole = floor(value + 0.5);
+    return pw_pow(base, whole) == x ? whole : value;
+}
+
+static int math_log(lua_State *L) {
+    double x = luaL_checknumber(L, 1);
+    lua_pushnumber(L, lua_isnoneornil(L, 2) ? pw_log(x) : log_of_base(x, luaL_checknumber(L, 2)));
+    return 1;
+}
+
+static int math_log10(lua_State *L) {
+    lua_pushnumber(L, log_of_base(luaL_checknumber(L, 1), 10));
+    return 1;
+}
+
+/* What the platform's libm computes: its last bit differs between versions and processors. */
+static int refuse_math(lua_State *L) {
+    lua_api_raise(L, PW_BAD_INPUT, NULL, 0, "math.sqrt, exp, log and pow give the same bits everywhere",
+                  "scenarios have no math.%s: its last digits differ between machines", lua_tostring(L, lua_upvalueindex(1)));
 }
 
 static int uniform(lua_State *L) {
@@ -181,21 +204,39 @@ static void replace(lua_State *L, const char *library, const char *name, lua_CFu
     lua_pop(L, 1);
 }
 
+/* The function finds the name it was called by in upvalue 1. */
+static void refuse(lua_State *L, const char *library, const char *const *names, lua_CFunction function) {
+    lua_getglobal(L, library);
+    for (; *names; names++) {
+        lua_pushstring(L, *names);
+        lua_pushcclosure(L, function, 1);
+        lua_setfield(L, -2, *names);
+    }
+    lua_pop(L, 1);
+}
+
 void lua_api_open_sandbox(lua_State *L) {
     static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base}, {LUA_TABLIBNAME, luaopen_table},
                                          {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},
                                          {LUA_UTF8LIBNAME, luaopen_utf8}, {NULL, NULL}};
     static const char *const base[] = {"load", "loadfile", "dofile", "collectgarbage", "warn", NULL};
     static const char *const string[] = {"dump", NULL};
+    static const char *const compatible[] = {"frexp", "ldexp", NULL}; /* some builds of Lua have these, some have not */
+    static const char *const platform_math[] = {"acos", "asin", "atan", "atan2", "cos", "cosh", "sin", "sinh", "tan", "tanh",
+                                                NULL};
     for (const luaL_Reg *library = libraries; library->name; library++) {
         luaL_requiref(L, library->name, library->func, 1);
         lua_pop(L, 1);
     }
     remove_names(L, LUA_GNAME, base);
     remove_names(L, LUA_STRLIBNAME, string);
+    remove_names(L, LUA_MATHLIBNAME, compatible);
     replace(L, LUA_GNAME, "setmetatable", set_metatable);
     replace(L, LUA_MATHLIBNAME, "exp", math_exp);
     replace(L, LUA_MATHLIBNAME, "log", math_log);
+    replace(L, LUA_MATHLIBNAME, "log10", math_log10);
+    replace(L, LUA_MATHLIBNAME, "pow", math_pow);
+    refuse(L, LUA_MATHLIBNAME, platform_math, refuse_math);
     replace(L, LUA_STRLIBNAME, "rep", string_rep);
     lua_pushcfunction(L, require);
     lua_setglobal(L, "require");

@@ -1,8 +1,9 @@
 /* A Lua state for scenarios: sandboxed, deterministic, limited.
  *
- * What a script can reach: base without load, dofile, loadfile, collectgarbage and warn; table, string, math, utf8; and
- * `require` of "podwright", "podwright.units" and .lua files in the folder of the scenario or below. Globals are strict:
- * reading or setting an undeclared one is an error.
+ * What a script can reach: base without load, dofile, loadfile, collectgarbage and warn; table, string, utf8; math with
+ * exp, log and pow from sim/math and without trigonometry; and `require` of "podwright", "podwright.units" and .lua files
+ * in the folder of the scenario or below. Globals are strict: reading or setting an undeclared one is an error. The one
+ * thing left to the platform's libm is the operator ^ on numbers, which Lua does not let a host replace.
  *
  * What stops a script:
  *   memory        the state's allocator refuses to go over the limit

@@ -1,11 +1,13 @@
 /* Laws: a script reaches nothing but what it is given, cannot run or grow for ever, and gives the same answers in every run. */
 #include <lauxlib.h>
 #include <lua.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "scenarios/host/script.h"
+#include "sim/math.h"
 #include "tests/harness/check.h"
 
 static char folder[] = "/tmp/podwright-script-XXXXXX";
@@ -50,6 +52,31 @@ PW_TEST(the_world_outside_cannot_be_reached) {
     }
     PW_EXPECT_INT(run("return string.dump == nil and 'shut' or 'open'"), PW_OK);
     PW_EXPECT_TEXT(answer, "shut");
+}
+PW_TEST(no_bit_comes_from_the_libm_of_the_platform) {
+    static const char *const names[] = {"acos", "asin", "atan", "atan2", "cos", "cosh", "sin", "sinh", "tan", "tanh", NULL};
+    char text[128], wanted[128];
+    for (int i = 0; names[i]; i++) {
+        snprintf(text, sizeof text, "\nreturn math.%s(1)", names[i]);
+        PW_EXPECT_INT(run(text), PW_BAD_INPUT);
+        PW_EXPECT_INT(error.line, 2);
+        snprintf(wanted, sizeof wanted, "no math.%s:", names[i]);
+        PW_EXPECT_CONTAINS(error.what, wanted);
+        PW_EXPECT_CONTAINS(error.hint, "math.sqrt, exp, log and pow");
+    }
+    static const struct {
+        const char *call;
+        double value;
+    } cases[] = {{"exp(0.7)", 0}, {"log(0.7)", 0}, {"pow(2.1, 0.3)", 0}, {"log(1000, 10)", 3}, {"log10(1e15)", 15},
+                 {"log(8, 2)", 3}, {"log(1e-3, 10)", -3}, {"log(3^20, 3)", 20}, {"log(0, 10)", -(double)INFINITY}};
+    const double ours[] = {pw_exp(0.7), pw_log(0.7), pw_pow(2.1, 0.3)};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "return string.format('%%a', math.%s)", cases[i].call);
+        snprintf(wanted, sizeof wanted, "%a", i < 3 ? ours[i] : cases[i].value);
+        PW_EXPECT_INT(run(text), PW_OK);
+        PW_EXPECT_TEXT(answer, wanted);
+    }
+    PW_EXPECT_INT(run("local x = math.log(-1) return x ~= x and math.log(10, 1) .. ' ' .. math.pow(2, 10)"), PW_OK);
 }
 PW_TEST(require_does_not_leave_the_folder) {
     static const char *const names[] = {"../secret", "..secret", ".secret", "/etc/passwd", "a..b", "a/b", "", "secret.", NULL};
