@@ -198,7 +198,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     const pw_measured *shipped = context->shipped;
     mfu_sample *samples = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *samples);
     mfu_sample *scratch = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *scratch);
-    state->baseline = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *state->baseline);
+    state->baseline = pw_arena_alloc(context->arena, (2 * (size_t)shipped->rows + 1) * sizeof *state->baseline);
     if (!samples || !scratch || !state->baseline) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     uint32_t count = 0;
     for (uint32_t row = 0; row < shipped->rows; row++) {
