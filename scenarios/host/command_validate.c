@@ -11,7 +11,7 @@ static const pw_option options[] = {
     {0, "data", "FILE", false, "measurements to replay (CSV with the suite's columns); left out: those that ship with podwright"},
     {0, "by", "COLUMN", true, "group the errors by a column, or by \"side\" (fit or check)"},
     {0, "only", "COLUMN=VALUE", true, "only rows whose column has that value (VALUE,VALUE: one of them); side=check works too"},
-    {0, "csv", "OUT", false, "write one line per input row to OUT (-: instead of the report)"},
+    {0, "csv", "OUT", false, "write one line per input row to OUT (-: to stdout; the report then needs --output)"},
     {0, "claim-mape", "PERCENT", false, "exit with 3 unless the mean absolute error is at most PERCENT"},
     {0, "claim-beats", "RATIO", false, "exit with 3 unless median and p90 are at most RATIO times the baseline's"},
     {0, "accuracy", "FILE", false, "replace the suite's rows in FILE; `run` quotes accuracy.csv of the catalogue's data"},
@@ -71,6 +71,9 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     pw_file *file = NULL;
     if (rows && output && strcmp(rows, output) == 0 && strcmp(rows, "-") != 0)
         return pw_fail(error, PW_BAD_INPUT, output, 0, NULL, "--csv and --output would write the same file");
+    bool has_report = output || !rows || strcmp(rows, "-") != 0;
+    if (!has_report && pw_arguments_has(arguments, "json"))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give the report a file with --output", "--csv - and --json would both write to stdout");
     if (rows) PW_TRY(pw_host_open(host, rows, &file, error));
     pw_host_talk(host, "Validating %s ...", suite->name);
     pw_validation validation;
@@ -78,9 +81,9 @@ static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catal
     if (status == PW_OK && rows) status = pw_validation_write_csv(&validation, file, error);
     if (rows) status = pw_host_close(file, status, error);
     PW_TRY(status);
-    if (rows && strcmp(rows, "-") == 0) return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
     const char *accuracy = pw_arguments_value(arguments, "accuracy", NULL);
     if (accuracy) PW_TRY(pw_accuracy_record(accuracy, &validation, catalogue, arena, error));
+    if (!has_report) return pw_validation_claim(&validation, mape_pct, ratio, arena, error);
     PW_TRY(pw_host_open(host, output, &file, error));
     status = pw_arguments_has(arguments, "json") ? pw_validation_write_json(&validation, file, arena, error)
                                                  : pw_validation_write_text(&validation, file, arena, error);
