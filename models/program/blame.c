@@ -108,18 +108,9 @@ typedef struct account {
     pw_time *messages;      /* [categories]: scratch of one gap */
     pw_time *names;         /* [names]: whatever else is called by its category */
     uint32_t *category_of, *segment_of; /* [names], PW_NONE: not the name of one */
-    bool *inside_layer;     /* [categories] */
     pw_name send, recv;
     uint64_t steps_left;    /* along round trips: bounds the effort */
 } account;
-
-/* Parallelism inside a layer is part of a stage's work: another stage's counts as waiting for it. */
-static bool inside_layer(const char *category) {
-    static const char *const names[] = {"tp", "cp", "ep", "sp"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], category) == 0) return true;
-    return false;
-}
 
 static bool prepare_account(pw_blame *blame, account *to) {
     const pw_job *job = blame->job;
@@ -130,12 +121,9 @@ static bool prepare_account(pw_blame *blame, account *to) {
     to->segments = pw_arena_alloc(arena, (job->segment_count + 1) * sizeof *to->segments);
     to->communication = pw_arena_alloc(arena, (job->category_count + 1) * sizeof *to->communication);
     to->messages = pw_arena_alloc(arena, (job->category_count + 1) * sizeof *to->messages);
-    to->inside_layer = pw_arena_alloc(arena, job->category_count + 1);
     to->send = pw_record_name(blame->recorder, "send");
     to->recv = pw_record_name(blame->recorder, "recv");
-    if (!labels || !categories || !to->segments || !to->communication || !to->messages || !to->inside_layer || !to->send ||
-        !to->recv)
-        return false;
+    if (!labels || !categories || !to->segments || !to->communication || !to->messages || !to->send || !to->recv) return false;
     for (uint32_t s = 0; s < job->segment_count; s++) {
         pw_segment_label(job, s, blame->repeated[s], text, sizeof text);
         labels[s] = pw_record_name(blame->recorder, text);
@@ -146,7 +134,6 @@ static bool prepare_account(pw_blame *blame, account *to) {
         categories[c] = pw_record_name(blame->recorder, job->categories[c].name);
         if (categories[c] == 0) return false;
         if (categories[c] >= blame->log.name_count) blame->log.name_count = categories[c] + 1;
-        to->inside_layer[c] = inside_layer(job->categories[c].name);
     }
     to->names = pw_arena_alloc(arena, (blame->log.name_count + 1) * sizeof *to->names);
     to->category_of = pw_arena_alloc(arena, (blame->log.name_count + 1) * sizeof *to->category_of);
@@ -172,7 +159,7 @@ static bool is_work(const pw_blame *blame, const account *to, const known_span *
 /* A transfer between two programs' layers. */
 static bool is_message(const pw_blame *blame, const account *to, const known_span *span) {
     return (span->is.label == to->send || span->is.label == to->recv) &&
-           class_of(blame, to, span) == PW_BLAME_COMMUNICATION && !to->inside_layer[to->category_of[span->is.category]];
+           class_of(blame, to, span) == PW_BLAME_COMMUNICATION;
 }
 
 static bool is_home(const pw_blame *blame, const account *to, const known_span *span) {
@@ -277,8 +264,11 @@ static void give_piece(const pw_blame *blame, account *to, const piece *p) {
     uint32_t category = to->category_of[p->span.is.category];
     switch (class_of(blame, to, &p->span)) {
         case PW_BLAME_OPTIMIZER: to->optimizer += ticks; return; /* another program's */
+        case PW_BLAME_LAYER_COMMUNICATION:
+            if (!home) break;
+            to->communication[category] += ticks;
+            return;
         case PW_BLAME_COMMUNICATION:
-            if (!home && to->inside_layer[category]) break;
             to->communication[category] += ticks;
             if (is_message(blame, to, &p->span)) to->message_total += ticks;
             return;

@@ -8,8 +8,8 @@
  *     a transfer of home   "tp communication", "dp communication", ..., for the time in which it ran and home did not
  *                          compute: overlapped communication is never blamed
  *     its launches, host   "launch", "host"
- *     another program      "bubble": its computation, its launches and the communication inside its layers ("tp", "cp",
- *                          "ep", "sp"); its optimizer and its other communication ("pp", "dp") keep their names
+ *     another program      "bubble": its computation, its launches and the communication inside its layers (class
+ *                          PW_BLAME_LAYER_COMMUNICATION); its optimizer and its other communication keep their names
  *   home is done           the same, until the run ends
  *
  * A message there and back that home waits for while it works on is blamed for what it adds to the wait (blame.c). So a

@@ -112,7 +112,9 @@ typedef struct pw_peer_role {
 /* What a blame category is, so that the critical path can be summed up. */
 typedef enum pw_blame_class {
     PW_BLAME_COMPUTE,       /* split further by kernel class */
-    PW_BLAME_COMMUNICATION, /* named by its category: "tp", "pp", "dp" */
+    PW_BLAME_COMMUNICATION, /* between layers or programs, named by its category: "pp", "dp" */
+    PW_BLAME_LAYER_COMMUNICATION, /* part of a layer's work, as of tensor or context parallel: named likewise at home,
+                                     but another program that is busy with it keeps home waiting, as its computation */
     PW_BLAME_OPTIMIZER,     /* compute that is the optimiser's */
     PW_BLAME_HOST,
     PW_BLAME_OTHER

@@ -35,7 +35,7 @@ typedef struct world {
 } world;
 
 enum { COMPUTE, TP, PP, DP, OPTIMIZER, OTHER };
-static const pw_category world_categories[] = {{"compute", PW_BLAME_COMPUTE},     {"tp", PW_BLAME_COMMUNICATION},
+static const pw_category world_categories[] = {{"compute", PW_BLAME_COMPUTE},     {"tp", PW_BLAME_LAYER_COMMUNICATION},
                                                {"pp", PW_BLAME_COMMUNICATION},    {"dp", PW_BLAME_COMMUNICATION},
                                                {"optimizer", PW_BLAME_OPTIMIZER}, {"other", PW_BLAME_OTHER}};
 

@@ -169,6 +169,39 @@ PW_TEST(the_tail_of_other_programs_is_what_it_is) {
     world_free(w);
 }
 
+/* What a category is called decides nothing: of two names for the same communication, the class tells layer from transfer. */
+PW_TEST(the_class_of_a_category_tells_layers_from_transfers_not_its_name) {
+    for (int inner = 0; inner < 2; inner++) {
+        for (int name = 0; name < 2; name++) {
+            world *w = world_of(1, 4);
+            pw_category categories[6];
+            memcpy(categories, world_categories, sizeof categories);
+            categories[TP] = (pw_category){name ? "tp" : "expert exchange",
+                                           inner ? PW_BLAME_LAYER_COMMUNICATION : PW_BLAME_COMMUNICATION};
+            w->job.categories = categories;
+            uint16_t group = groups_of(w, "group", 2, 2, pairs), next = peers_of(w, "next", 2);
+            uint16_t previous = peers_of(w, "previous", -2);
+            uint32_t busy = template_of(w, "busy"), late = template_of(w, "late");
+            op(w, busy, signals(work_op(9e-3), 0));
+            op(w, busy, waits_for(message_op(PW_OP_SEND, 1, next, 0, 0), 0));
+            op(w, late, signals(message_op(PW_OP_RECV, 1, previous, 0, 0), 0));
+            op(w, late, waits_for(work_op(2e-3), 0));
+            op(w, late, in_category(collective_op(0, PW_COLLECTIVE_ALL_REDUCE, group, 4e6), TP));
+            for (uint32_t r = 0; r < 4; r++) w->program_of_rank[r] = r / 2;
+            program_of(w, "busy", busy);
+            program_of(w, "late", late);
+            outcome o = run(w, &(options){.fold = true, .blame = true});
+            EXPECT_RAN(o);
+            expect_sum(&o);
+            double exchange = all_reduce_s(w, w->gpu_of_rank + 2, 2, 4e6);
+            PW_EXPECT_TEXT(o.home, "busy");
+            PW_EXPECT_NEAR(part_of(&o, "bubble"), inner ? 2e-3 + exchange : 2e-3, 1e-6);
+            PW_EXPECT_NEAR(part_of(&o, name ? "tp communication" : "expert exchange communication"), inner ? 0 : exchange, 1e-6);
+            world_free(w);
+        }
+    }
+}
+
 /* Equal programs: home is the one that ends the run, else the first; the names of a run do not depend on chance. */
 PW_TEST(of_equal_programs_home_is_the_one_that_ends_the_run) {
     for (int later = 0; later < 2; later++) {
