@@ -153,7 +153,7 @@ struct pw_executor {
     op_run **chunks; /* CHUNK operations each, from a multiple of 64 bytes on */
     void **chunk_memory;
     size_t chunk_count, chunk_capacity, chunk_memory_capacity;
-    uint32_t op_free, op_count;
+    uint32_t op_free;
     uint32_t *ready; /* ring of operations to launch in this instant */
     size_t ready_first, ready_count, ready_capacity;
 

@@ -70,7 +70,6 @@ static pw_status sum_up(const segment_memo *memo, uint32_t index, segment_cost *
                 compute += repeats * (kernel.compute_s * factor < each ? kernel.compute_s * factor : each);
                 memory += repeats * (kernel.memory_s * factor < each ? kernel.memory_s * factor : each);
                 cost->flops += rounds * repeats * kernel.flops;
-                cost->hbm_bytes += rounds * repeats * kernel.hbm_bytes;
                 continue;
             }
             double last = before, first = before - repeats + 1; /* numbers of its launches in a round */

@@ -13,7 +13,7 @@ typedef struct segment_cost {
     double reach_s;
     double host_s;                /* of the host: launches x launch time */
     double compute_s, memory_s;   /* time of its arithmetic and of its traffic alone, each <= duration_s */
-    double flops, hbm_bytes;
+    double flops;
     uint32_t launches;
 } segment_cost;
 
