@@ -115,7 +115,7 @@ static void describe(const pw_train_desc *from, const pw_train_desc *to, double 
     if (used < size) snprintf(text + used, size - used, " (%.1f of %.1f GB)", bytes / 1e9, capacity / 1e9);
 }
 
-pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus,
+pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, int64_t close_gpus,
                                const pw_train_desc *desc, pw_arena *arena, const char **text, pw_error *error) {
     *text = "";
     change best = {.effort = INFINITY};
@@ -134,7 +134,7 @@ pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *d
                             way.desc.tensor_parallel <<= tensor;
                             way.desc.pipeline_parallel <<= pipeline;
                             if (tensor || pipeline) way.desc.data_parallel = 0;
-                            if (way.desc.tensor_parallel > 8 && tensor) continue; /* beyond a server's GPUs */
+                            if (way.desc.tensor_parallel > close_gpus && tensor) continue;
                             way.effort = (recompute > desc->recompute) + 1.5 * (recompute - desc->recompute > 1) +
                                          0.5 * (sharding != desc->sharding) + 0.75 * batch + 0.6 * straight +
                                          1.1 * tensor + 1.2 * pipeline;

@@ -88,8 +88,8 @@ static pw_status write_notes(const session *s, pw_arena *arena, pw_train_result 
     else if (s->clock_ratio == 1) note(&to, "GPUs run at the reference clock.");
     else note(&to, "GPUs run at %.3f of the reference clock, as asked.", s->clock_ratio);
     if (s->job->kernel_time_factor != 1)
-        note(&to, "Kernel times are multiplied by %.4f (stack %.3f; %.2f %% per doubling beyond 8 GPUs: the slowest rank).",
-             s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter);
+        note(&to, "Kernel times are multiplied by %.4f (stack %.3f; %.2f %% per doubling beyond %.0f GPUs: the slowest rank).",
+             s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter, plan->stack.jitter_from);
     if (plan->short_ends)
         note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);
@@ -111,7 +111,9 @@ static pw_status refuse_memory(const session *s, const pw_catalogue *catalogue, 
     const char *nearest = "";
     char hint[600];
     const pw_device *device = pw_cluster_device(s->cluster);
-    PW_TRY(pw_train_nearest_fit(catalogue, device, pw_cluster_gpus(s->cluster), desc, arena, &nearest, error));
+    uint32_t node = pw_cluster_gpus_per_node(s->cluster), domain = pw_cluster_scaleup_domain(s->cluster);
+    PW_TRY(pw_train_nearest_fit(catalogue, device, pw_cluster_gpus(s->cluster), domain > node ? domain : node, desc, arena,
+                                &nearest, error));
     if (*nearest) snprintf(hint, sizeof hint, "the nearest plan that fits: %s", nearest);
     else snprintf(hint, sizeof hint, "no plan near this one fits; use more or larger GPUs, or a smaller model");
     return pw_fail(error, PW_DOES_NOT_FIT, file, line, hint,

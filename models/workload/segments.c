@@ -7,8 +7,12 @@
  */
 #include "models/workload/lower.h"
 
-/* The gradient of a weight is written by the accumulation that the stack's row counts. */
+/* The gradient of a weight is written by the accumulation that the stack's row counts, so the multiply itself writes
+ * nothing. A kernel's 0 bytes stand for "as the operands"; this is so little that all gradients of a model make no byte. */
 #define OUTPUT_COUNTED_APART 1e-9
+
+/* One sweep over one tensor is one kernel, however a stack fuses: it accumulates a gradient, or corrects a ring's output. */
+enum { ONE_SWEEP = 1 };
 
 static void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats) {
     if (repeats == 0) return;
@@ -96,7 +100,8 @@ static void unfused(lowering *low, bool backward) {
         multiply(low, plan->precision16, batch, s, dim, s, 0);
     }
     double scores = (double)batch * (double)s * (double)s;
-    move_bytes(low, PW_KERNEL_SOFTMAX, scores * (backward ? plan->stack.softmax_backward : plan->stack.softmax_forward), 2);
+    move_bytes(low, PW_KERNEL_SOFTMAX, scores * (backward ? plan->stack.softmax_backward : plan->stack.softmax_forward),
+               backward ? plan->stack.softmax_kernels_backward : plan->stack.softmax_kernels_forward);
 }
 
 static void attention_core(lowering *low, bool backward) {
@@ -169,7 +174,7 @@ static void ring_segments(lowering *low, layer_segments *to, bool backward) {
     flash(low, local, local, true, backward);
     to->ring_first = segment_end(low, backward ? "attention backward" : "attention");
     flash(low, local, local / 2, false, backward);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, plan->stack.context_correction * output, 1);
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, plan->stack.context_correction * output, ONE_SWEEP);
     to->ring_next = segment_end(low, backward ? "ring attention backward" : "ring attention");
 }
 
@@ -227,20 +232,21 @@ static void end_segments(lowering *low) {
     const pw_stack *stack = &plan->stack;
     int64_t columns = plan->vocabulary / plan->t, h = plan->shape.hidden;
     double logits = (double)plan->tokens * (double)columns;
-    move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_forward), 1);
+    move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_forward), stack->embedding_kernels_forward);
     low->embedding_forward = segment_end(low, "embedding");
-    move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_backward), 2);
+    move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_backward),
+               stack->embedding_kernels_backward);
     low->embedding_backward = segment_end(low, "embedding backward");
 
     move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_forward), stack->norm_kernels_forward);
     low->head_norm_forward = segment_end(low, "final norm");
     multiply(low, plan->precision16, 1, plan->tokens, columns, h, 0);
-    move_bytes(low, PW_KERNEL_LOSS, stack->loss_forward * logits, 2);
+    move_bytes(low, PW_KERNEL_LOSS, stack->loss_forward * logits, stack->loss_kernels_forward);
     low->head_forward = segment_end(low, "output layer");
-    move_bytes(low, PW_KERNEL_LOSS, stack->loss_backward * logits, 2);
+    move_bytes(low, PW_KERNEL_LOSS, stack->loss_backward * logits, stack->loss_kernels_backward);
     multiply(low, plan->precision16, 1, plan->tokens, h, columns, 0);
     multiply(low, plan->precision16, 1, columns, h, plan->tokens, OUTPUT_COUNTED_APART);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * (double)columns * (double)h, 1);
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * (double)columns * (double)h, ONE_SWEEP);
     low->head_backward = segment_end(low, "output layer backward");
     move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_backward), stack->norm_kernels_backward);
     low->head_norm_backward = segment_end(low, "final norm backward");
@@ -254,13 +260,13 @@ uint32_t optimizer_segment(lowering *low, double parameters, bool of_norm) {
     if (!of_norm)
         bytes = plan->zero1 ? stack->optimizer_local * parameters + stack->optimizer_shard * own
                             : stack->optimizer_full * parameters;
-    move_bytes(low, PW_KERNEL_OPTIMIZER, bytes, of_norm ? stack->optimizer_kernels / 4 : stack->optimizer_kernels);
+    move_bytes(low, PW_KERNEL_OPTIMIZER, bytes, of_norm ? stack->optimizer_norm_kernels : stack->optimizer_kernels);
     return segment_end(low, of_norm ? "gradient norm" : "optimizer");
 }
 
 uint32_t accumulate_segment(lowering *low, double parameters) {
     if (low->plan->precision == PW_PRECISION_FP16) return PW_NONE;
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, low->plan->stack.step_accumulate_bf16 * parameters, 1);
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, low->plan->stack.step_accumulate_bf16 * parameters, ONE_SWEEP);
     return segment_end(low, "gradient accumulation");
 }
 

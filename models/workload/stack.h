@@ -43,13 +43,18 @@
     X(optimizer_local) X(optimizer_shard) X(optimizer_norm) X(optimizer_full)                            \
     X(norm_kernels_forward) X(norm_kernels_backward) X(residual_kernels_forward) X(residual_kernels_backward) \
     X(attention_kernels_forward) X(attention_kernels_backward) X(mlp_kernels_forward) X(mlp_kernels_backward) \
-    X(cast_kernels) X(optimizer_kernels)                                                                 \
+    X(cast_kernels) X(optimizer_kernels) X(optimizer_norm_kernels) /* the update; the gradient norm before it */ \
+    X(softmax_kernels_forward) X(softmax_kernels_backward)                                               \
+    X(embedding_kernels_forward) X(embedding_kernels_backward)                                           \
+    X(loss_kernels_forward) X(loss_kernels_backward)                                                     \
     X(vocabulary_multiple)  /* the vocabulary is padded to a multiple of this x tensor_parallel */       \
     X(gradient_fp16) X(gradient_bf16) X(optimizer_fp16) X(optimizer_bf16) /* bytes kept per parameter */ \
     X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \
     X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */ \
-    X(jitter)               /* longer kernels by this share for every doubling of the GPUs beyond 8: the slowest rank */
+    X(jitter)               /* longer kernels by this share for every doubling of the GPUs beyond jitter_from: the \
+                               slowest rank */                                                           \
+    X(jitter_from)          /* GPUs whose spread the sustained clock holds already: the commonest size of fitted steps */
 
 typedef struct pw_stack {
     const char *name, *text, *source;

@@ -68,8 +68,9 @@ typedef struct pw_memory_account {
 /* Closed account per stage (0 .. pipeline_parallel - 1). data_parallel must be given. */
 pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device, const pw_train_desc *desc,
                           int64_t stage, pw_memory_account *account, pw_error *error);
-/* Nearest plan that fits, in words ("recompute = \"selective\" (71.2 of 80.0 GB)"); empty when none was found. */
-pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus,
+/* Nearest plan that fits, in words ("recompute = \"selective\" (71.2 of 80.0 GB)"); empty when none was found. More tensor
+ * parallel is proposed up to close_gpus only: the GPUs that share a scale-up network, or else a node. */
+pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, int64_t close_gpus,
                                const pw_train_desc *desc, pw_arena *arena, const char **text, pw_error *error);
 
 /* --- Running ------------------------------------------------------------------------------------------------------ */

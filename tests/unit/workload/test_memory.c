@@ -133,13 +133,31 @@ PW_TEST(the_nearest_plan_fits_and_changes_little) {
     desc.micro_batch = 4;
     const char *text = NULL;
     pw_error error = {0};
-    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 8, &desc, arena(), &text, &error), &error);
+    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 8, 8, &desc, arena(), &text, &error), &error);
     PW_EXPECT_CONTAINS(text, "= ");
     PW_EXPECT_CONTAINS(text, "GB)");
     pw_model_desc huge = preset("megatron-1008b"); /* no plan on one GPU */
     desc = job(&huge, "nemo-2024", 8192, 512);
-    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 1, &desc, arena(), &text, &error), &error);
+    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 1, 1, &desc, arena(), &text, &error), &error);
     PW_EXPECT_TEXT(text, "");
+}
+
+/* How far tensor parallel may grow is the cluster's to say: with one GPU alone other ways are found. */
+PW_TEST(the_nearest_plan_keeps_tensor_parallel_within_close_gpus) {
+    pw_model_desc model = preset("llama3-70b");
+    pw_train_desc desc = job(&model, "nemo-2024", 8192, 16);
+    desc.recompute = PW_RECOMPUTE_FULL;
+    int proposed = 0;
+    for (int64_t close = 1; close <= 64; close *= 2) {
+        const char *text = NULL;
+        pw_error error = {0};
+        must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 64, close, &desc, arena(), &text, &error), &error);
+        const char *tensor = strstr(text, "tensor_parallel = ");
+        long ways = tensor ? strtol(tensor + strlen("tensor_parallel = "), NULL, 10) : 1;
+        PW_EXPECT(*text && ways <= close);
+        proposed += ways > 1;
+    }
+    PW_EXPECT(proposed > 0);
 }
 
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
