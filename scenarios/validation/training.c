@@ -30,101 +30,130 @@ static pw_status skip(pw_prediction *prediction, const char *format, const char 
 
 static bool starts_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
 
-/* Fills in what can be read from the row; false with a reason when this version cannot run it. */
-static pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
-                          pw_training_row *out, pw_prediction *prediction, bool *runs, pw_error *error) {
-    const training_state *state = context->state;
-    *runs = false;
-#define NUMBER(name, target) PW_TRY(pw_measured_integer(input, row, name, 0, &(target), error))
-    const char *task = pw_measured_text(input, row, "task"), *arch = pw_measured_text(input, row, "arch");
-    const char *sharding = pw_measured_text(input, row, "sharding"), *precision = pw_measured_text(input, row, "precision");
-    const char *recompute = pw_measured_text(input, row, "recompute"), *gpu = pw_measured_text(input, row, "gpu");
-    int64_t complete, experts, ep, grad_accum;
-    PW_TRY(pw_measured_number(input, row, "step_time_s", &out->measured, error));
-    PW_TRY(pw_measured_integer(input, row, "complete", 1, &complete, error));
-    NUMBER("n_experts", experts);
-    NUMBER("ep", ep);
-    NUMBER("grad_accum", grad_accum);
-    prediction->measured = out->measured;
-    if (isnan(out->measured)) return skip(prediction, "no step time%s", "");
-    if (out->measured <= 0) return skip(prediction, "the step time is not positive%s", "");
-    if (complete != 1) return skip(prediction, "the source leaves out shape, batch or parallel sizes%s", "");
-    if (*task && strcmp(task, "pretrain") != 0) return skip(prediction, "task '%s' is not modelled yet", task);
-    if (experts > 1) return skip(prediction, "mixture of experts is not modelled yet%s", "");
-    if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0)
-        return skip(prediction, "architecture '%s' is not modelled yet", arch);
-    pw_train_desc *job = &out->job;
-    PW_TRY(pw_description_defaults(&pw_train_kind, job, arena, error));
-    PW_TRY(pw_description_defaults(&pw_cluster_kind, &out->cluster, arena, error));
-    pw_model_desc *model = pw_arena_alloc(arena, sizeof *model);
-    if (!model) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
-    PW_TRY(pw_description_defaults(&pw_model_kind, model, arena, error));
-    job->model = model;
-    job->name = pw_measured_text(input, row, "id");
-    model->name = pw_measured_text(input, row, "model");
-    bool learned_positions;
-    NUMBER("layers", model->layers);
-    NUMBER("hidden", model->hidden);
-    NUMBER("heads", model->heads);
-    NUMBER("head_dim", model->head_dim);
-    NUMBER("ffn", model->ffn);
-    NUMBER("seq_len", job->sequence);
-    NUMBER("gbs", job->global_batch);
-    NUMBER("mbs", job->micro_batch);
-    PW_TRY(pw_layout_complete(&state->layouts, input, row, model, &learned_positions, error));
-    model->positions = learned_positions ? job->sequence : 0;
-#define PARALLEL(name, target) PW_TRY(pw_measured_integer(input, row, name, 1, &(target), error))
-    PARALLEL("tp", job->tensor_parallel);
-    PARALLEL("pp", job->pipeline_parallel);
-    PARALLEL("cp", job->context_parallel);
-    PARALLEL("vp", job->virtual_stages);
-    PARALLEL("dp", job->data_parallel);
-    if (job->virtual_stages < 1) job->virtual_stages = 1;
-    if (job->context_parallel < 1) job->context_parallel = 1;
-    if (job->pipeline_parallel == 1) job->virtual_stages = 1;
-    int64_t gpus, per_node;
-    NUMBER("n_gpus", gpus);
-    PW_TRY(pw_measured_integer(input, row, "gpus_per_node", 8, &per_node, error));
-    if (gpus < 1 || per_node < 1) return skip(prediction, "number of GPUs is not given%s", "");
-    if (ep > 1) return skip(prediction, "expert parallel is not modelled yet%s", "");
-    if ((double)job->tensor_parallel * (double)job->pipeline_parallel * (double)job->context_parallel *
-            (double)job->data_parallel != (double)gpus)
-        return skip(prediction, "tp x pp x cp x dp is not the number of GPUs printed%s", "");
+/* --- A row as a cluster and a job ----------------------------------------------------------------------------------- */
 
-    /* Precision: fp8 recipes that scale by tensor or block are one precision here. */
-    int number_format = -1;
-    if (strcmp(precision, "fp16") == 0 || strcmp(precision, "amp") == 0) number_format = PW_PRECISION_FP16;
-    else if (starts_with(precision, "bf16")) number_format = PW_PRECISION_BF16;
-    else if (starts_with(precision, "fp8") || starts_with(precision, "mxfp8")) number_format = PW_PRECISION_FP8;
-    if (number_format < 0) return skip(prediction, "precision '%s' is not modelled yet", precision);
-    job->precision = number_format;
-    out->width = number_format == PW_PRECISION_FP8 ? "8" : "16";
+/* What the steps of a description share. A step that finds that this version cannot run the row says why in the
+ * prediction. */
+typedef struct description {
+    const training_state *state;
+    const pw_catalogue *catalogue;
+    const pw_measured *input;
+    uint32_t row;
+    pw_arena *arena;
+    pw_training_row *out;
+    pw_prediction *prediction;
+} description;
+
+static const char *text_of(const description *d, const char *column) { return pw_measured_text(d->input, d->row, column); }
+
+typedef struct whole_number {
+    const char *column;
+    int64_t fallback, *target;
+} whole_number;
+static pw_status read_numbers(const description *d, const whole_number *numbers, size_t count, pw_error *error) {
+    for (size_t i = 0; i < count; i++)
+        PW_TRY(pw_measured_integer(d->input, d->row, numbers[i].column, numbers[i].fallback, numbers[i].target, error));
+    return PW_OK;
+}
+
+/* What was measured, and whether it is a kind of run that is modelled. */
+static pw_status describe_kind(description *d, pw_error *error) {
+    int64_t complete, experts;
+    const whole_number numbers[] = {{"complete", 1, &complete}, {"n_experts", 0, &experts}};
+    const char *task = text_of(d, "task"), *arch = text_of(d, "arch");
+    PW_TRY(pw_measured_number(d->input, d->row, "step_time_s", &d->out->measured, error));
+    PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
+    d->prediction->measured = d->out->measured;
+    if (isnan(d->out->measured)) return skip(d->prediction, "no step time%s", "");
+    if (d->out->measured <= 0) return skip(d->prediction, "the step time is not positive%s", "");
+    if (complete != 1) return skip(d->prediction, "the source leaves out shape, batch or parallel sizes%s", "");
+    if (*task && strcmp(task, "pretrain") != 0) return skip(d->prediction, "task '%s' is not modelled yet", task);
+    if (experts > 1) return skip(d->prediction, "mixture of experts is not modelled yet%s", "");
+    if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0)
+        return skip(d->prediction, "architecture '%s' is not modelled yet", arch);
+    return PW_OK;
+}
+
+static pw_status describe_model(description *d, pw_error *error) {
+    pw_train_desc *job = &d->out->job;
+    PW_TRY(pw_description_defaults(&pw_train_kind, job, d->arena, error));
+    pw_model_desc *model = pw_arena_alloc(d->arena, sizeof *model);
+    if (!model) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    PW_TRY(pw_description_defaults(&pw_model_kind, model, d->arena, error));
+    job->model = model;
+    job->name = text_of(d, "id");
+    model->name = text_of(d, "model");
+    bool learned_positions;
+    const whole_number numbers[] = {{"layers", 0, &model->layers}, {"hidden", 0, &model->hidden}, {"heads", 0, &model->heads},
+                                    {"head_dim", 0, &model->head_dim}, {"ffn", 0, &model->ffn}, {"seq_len", 0, &job->sequence}};
+    PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
+    PW_TRY(pw_layout_complete(&d->state->layouts, d->input, d->row, model, &learned_positions, error));
+    model->positions = learned_positions ? job->sequence : 0;
+    return PW_OK;
+}
+
+/* Batch and parallel sizes, and the number of GPUs that they must make. */
+static pw_status describe_plan(description *d, pw_error *error) {
+    pw_train_desc *job = &d->out->job;
+    int64_t expert_parallel;
+    const whole_number numbers[] = {
+        {"gbs", 0, &job->global_batch},      {"mbs", 0, &job->micro_batch},      {"tp", 1, &job->tensor_parallel},
+        {"pp", 1, &job->pipeline_parallel},  {"cp", 1, &job->context_parallel},  {"vp", 1, &job->virtual_stages},
+        {"dp", 1, &job->data_parallel},      {"ep", 0, &expert_parallel},        {"n_gpus", 0, &d->out->gpus},
+        {"gpus_per_node", 8, &d->out->gpus_per_node}};
+    PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
+    if (job->virtual_stages < 1 || job->pipeline_parallel == 1) job->virtual_stages = 1;
+    if (job->context_parallel < 1) job->context_parallel = 1;
+    if (d->out->gpus < 1 || d->out->gpus_per_node < 1) return skip(d->prediction, "number of GPUs is not given%s", "");
+    if (expert_parallel > 1) return skip(d->prediction, "expert parallel is not modelled yet%s", "");
+    if ((double)job->tensor_parallel * (double)job->pipeline_parallel * (double)job->context_parallel *
+            (double)job->data_parallel != (double)d->out->gpus)
+        return skip(d->prediction, "tp x pp x cp x dp is not the number of GPUs printed%s", "");
+    return PW_OK;
+}
+
+/* Precision, recompute, sharding and software, which the sources write as words. */
+static pw_status describe_method(description *d, pw_error *error) {
+    (void)error;
+    pw_train_desc *job = &d->out->job;
+    const char *sharding = text_of(d, "sharding"), *precision = text_of(d, "precision"), *recompute = text_of(d, "recompute");
+    /* fp8 recipes that scale by tensor or block are one precision here. */
+    if (strcmp(precision, "fp16") == 0 || strcmp(precision, "amp") == 0) job->precision = PW_PRECISION_FP16;
+    else if (starts_with(precision, "bf16")) job->precision = PW_PRECISION_BF16;
+    else if (starts_with(precision, "fp8") || starts_with(precision, "mxfp8")) job->precision = PW_PRECISION_FP8;
+    else return skip(d->prediction, "precision '%s' is not modelled yet", precision);
+    d->out->width = job->precision == PW_PRECISION_FP8 ? "8" : "16";
 
     if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
     else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;
     else if (strcmp(recompute, "full") == 0) job->recompute = PW_RECOMPUTE_FULL;
-    else return skip(prediction, "recompute '%s' is not modelled yet", recompute);
+    else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
 
     /* With a pipeline, ZeRO-2 as published reduces once per step like ZeRO-1: the same communication. */
     if (!*sharding || strcmp(sharding, "none") == 0) job->sharding = PW_SHARDING_NONE;
     else if (strstr(sharding, "ZeRO1") || strcmp(sharding, "ZeRO2") == 0) job->sharding = PW_SHARDING_ZERO1;
-    else return skip(prediction, "sharding '%s' is not modelled yet", sharding);
+    else return skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
 
-    out->stack = pw_layout_look_up(&state->software, "stack", input, row);
-    if (!out->stack || !*out->stack) return skip(prediction, "software '%s' has no stack on file", pw_measured_text(input, row, "software"));
-    job->stack = out->stack;
+    d->out->stack = pw_layout_look_up(&d->state->software, "stack", d->input, d->row);
+    if (!d->out->stack || !*d->out->stack)
+        return skip(d->prediction, "software '%s' has no stack on file", text_of(d, "software"));
+    job->stack = d->out->stack;
+    return PW_OK;
+}
 
-    /* The machine. */
-    PW_TRY(pw_description_defaults(&pw_network_kind, &out->cluster.network, arena, error));
-    const char *server = pw_layout_look_up(&state->systems, "server", input, row);
-    if (!server) return skip(prediction, "GPU '%s' has no server on file", gpu);
-    pw_error unknown = {0};
-    if (pw_catalogue_device(context->catalogue, gpu, &out->device, &unknown) != PW_OK)
-        return skip(prediction, "GPU '%s' is not in the catalogue", gpu);
+static pw_status describe_machine(description *d, pw_error *error) {
+    pw_cluster_desc *cluster = &d->out->cluster;
+    int64_t gpus = d->out->gpus, per_node = d->out->gpus_per_node;
+    const char *gpu = text_of(d, "gpu"), *server = pw_layout_look_up(&d->state->systems, "server", d->input, d->row);
+    PW_TRY(pw_description_defaults(&pw_cluster_kind, cluster, d->arena, error));
+    PW_TRY(pw_description_defaults(&pw_network_kind, &cluster->network, d->arena, error));
+    if (!server) return skip(d->prediction, "GPU '%s' has no server on file", gpu);
+    if (pw_catalogue_device(d->catalogue, gpu, &d->out->device, NULL) != PW_OK)
+        return skip(d->prediction, "GPU '%s' is not in the catalogue", gpu);
     double network_Gbps;
-    PW_TRY(pw_measured_number(input, row, "inter_node_gbps_per_gpu", &network_Gbps, error));
-    if (gpus > per_node && gpus % per_node) return skip(prediction, "GPUs do not fill whole nodes%s", "");
-    pw_node_desc *node = &out->cluster.node;
+    PW_TRY(pw_measured_number(d->input, d->row, "inter_node_gbps_per_gpu", &network_Gbps, error));
+    if (gpus > per_node && gpus % per_node) return skip(d->prediction, "GPUs do not fill whole nodes%s", "");
+    pw_node_desc *node = &cluster->node;
     node->server = server;
     node->gpu = gpu;
     node->gpus = gpus < per_node ? gpus : per_node;
@@ -132,18 +161,37 @@ static pw_status describe(const pw_validation_context *context, const pw_measure
         node->nics = node->gpus;
         node->nic_Bps = network_Gbps * 1e9 / 8;
     }
-    out->cluster.name = job->name;
-    out->cluster.nodes = gpus / node->gpus;
+    cluster->name = d->out->job.name;
+    cluster->nodes = gpus / node->gpus;
     for (int i = 0; pw_topology_names[i]; i++)
-        if (strcmp(pw_topology_names[i], "rail_optimized") == 0) out->cluster.network.topology = i;
-    out->gpus = gpus;
+        if (strcmp(pw_topology_names[i], "rail_optimized") == 0) cluster->network.topology = i;
+    return PW_OK;
+}
+
+static pw_status check_sizes(description *d, pw_error *error) {
+    (void)error;
+    const pw_train_desc *job = &d->out->job;
+    const pw_model_desc *model = job->model;
     if (model->layers < 1 || model->hidden < 1 || model->heads < 1 || model->vocabulary < 1 || job->sequence < 1 ||
         job->global_batch < 1 || job->micro_batch < 1)
-        return skip(prediction, "model shape or batch is not given%s", "");
+        return skip(d->prediction, "model shape or batch is not given%s", "");
+    return PW_OK;
+}
+
+/* Fills in what can be read from the row; *runs false with a reason when this version cannot run it. */
+static pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
+                          pw_training_row *out, pw_prediction *prediction, bool *runs, pw_error *error) {
+    static pw_status (*const steps[])(description *d, pw_error *error) = {describe_kind,   describe_model,   describe_plan,
+                                                                          describe_method, describe_machine, check_sizes};
+    description d = {context->state, context->catalogue, input, row, arena, out, prediction};
+    *runs = false;
+    prediction->why[0] = '\0';
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        PW_TRY(steps[i](&d, error));
+        if (*prediction->why) return PW_OK;
+    }
     *runs = true;
     return PW_OK;
-#undef NUMBER
-#undef PARALLEL
 }
 
 /* --- Baseline: one MFU per GPU and precision ----------------------------------------------------------------------- */

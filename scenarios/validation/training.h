@@ -11,7 +11,7 @@ typedef struct pw_training_row {
     const pw_device *device;
     const char *stack;
     const char *width; /* of the operands, in bits: "16", "8" */
-    int64_t gpus;
+    int64_t gpus, gpus_per_node;
     double measured; /* s */
 } pw_training_row;
 
