@@ -48,9 +48,6 @@ static const pw_field train_fields[] = {
     {NULL}};
 #undef AT
 
-const pw_kind pw_train_kind = {"train", "A training job: model, batch, and how they are split over the GPUs.",
-                               sizeof(pw_train_desc), train_fields, NULL};
-
 /* Where the user wrote the job; every check fails through it. */
 typedef struct checker {
     const char *file;
@@ -60,32 +57,18 @@ typedef struct checker {
 #define REFUSE(at, hint, ...) return pw_fail((at)->error, PW_BAD_INPUT, (at)->file, (at)->line, hint, __VA_ARGS__)
 #define LL(x) ((long long)(x))
 
-static pw_status check_ranges(const checker *at, const pw_train_desc *desc) {
-    if (!desc->model) REFUSE(at, "model = a preset (\"llama3-8b\") or a table of its sizes", "train.model is missing");
-    const pw_field *fields = train_fields;
-    for (const pw_field *field = fields; field->name; field++) {
-        if (field->type == PW_FIELD_CHOICE) {
-            int value, count = 0;
-            memcpy(&value, (const char *)desc + field->offset, sizeof value);
-            while (field->choices[count]) count++;
-            if (value >= count || value < -1 || (value < 0 && field->choices != switch_names))
-                REFUSE(at, field->text, "train.%s has no choice number %d", field->name, value);
-        } else if (field->type == PW_FIELD_INTEGER) {
-            int64_t value;
-            memcpy(&value, (const char *)desc + field->offset, sizeof value);
-            if (value == INT64_MIN) REFUSE(at, field->text, "train.%s is missing", field->name);
-            if ((double)value < field->minimum || (double)value > field->maximum)
-                REFUSE(at, field->text, "train.%s is %lld, must be between %g and %g", field->name, LL(value),
-                       field->minimum, field->maximum);
-        }
-    }
-    double waste = (double)desc->sequence * (double)desc->micro_batch;
-    if (waste > 1e9)
-        REFUSE(at, "a micro-batch passes through a GPU at once; 10^9 tokens is beyond any",
-               "train.sequence %lld x train.micro_batch %lld are too many tokens", LL(desc->sequence),
-               LL(desc->micro_batch));
+static pw_status check_fields(const void *description, const char *file, int line, pw_error *error) {
+    const pw_train_desc *desc = description;
+    if ((double)desc->sequence * (double)desc->micro_batch > 1e9)
+        return pw_fail(error, PW_BAD_INPUT, file, line,
+                       "a micro-batch passes through a GPU at once; 10^9 tokens is beyond any",
+                       "train.sequence %lld x train.micro_batch %lld are too many tokens", LL(desc->sequence),
+                       LL(desc->micro_batch));
     return PW_OK;
 }
+
+const pw_kind pw_train_kind = {"train", "A training job: model, batch, and how they are split over the GPUs.",
+                               sizeof(pw_train_desc), train_fields, check_fields};
 
 static pw_status check_tensor(const checker *at, const pw_plan *plan) {
     const pw_model_shape *shape = &plan->shape;
@@ -227,8 +210,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
                        pw_plan *plan, const char *file, int line, pw_error *error) {
     checker checks = {file, line, error}, *at = &checks;
     memset(plan, 0, sizeof *plan);
-    PW_TRY(check_ranges(at, desc));
-    PW_TRY(pw_description_check(&pw_model_kind, desc->model, file, line, error));
+    PW_TRY(pw_description_check(&pw_train_kind, desc, file, line, error));
     plan->desc = desc;
     plan->model = desc->model;
     plan->shape = pw_model_shape_of(desc->model);

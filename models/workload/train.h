@@ -49,7 +49,7 @@ typedef struct pw_train_desc {
     int precision;           /* pw_precision: fp16, bf16, fp8 */
     int recompute, sharding, schedule;
     const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
-    /* What the stack decides unless said here: 0 off, 1 on, 2 (or -1) as the stack does. */
+    /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;
     double bucket_bytes;     /* gradient bucket; NaN: the stack's */
 } pw_train_desc;
@@ -84,7 +84,7 @@ typedef struct pw_train_options {
     uint64_t seed;
     bool ignore_memory;    /* run a plan that does not fit (validation of published runs) */
     bool unfolded;         /* simulate every rank */
-    bool plain;            /* kernels at the reference clock, without sustained clocks and jitter */
+    bool plain;            /* kernels at the reference clock, without sustained clocks and jitter: for tests of laws */
     double clock_ratio;    /* of every GPU; 0: the sustained clock of a training step (training-clocks.csv) */
     double kernel_time_factor; /* 0: the stack's */
     const volatile int *interrupt;

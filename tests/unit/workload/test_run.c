@@ -39,6 +39,10 @@ static void wide_format(pw_train_desc *d) { d->precision = PW_PRECISION_FP32; }
 static void odd_context(pw_train_desc *d) { d->sequence = 8190; d->context_parallel = 4; }
 static void no_flash(pw_train_desc *d) { d->context_parallel = 2; d->flash_attention = 0; }
 static void no_model(pw_train_desc *d) { d->model = NULL; }
+static void negative_copies(pw_train_desc *d) { d->data_parallel = -1; }
+static void no_bucket(pw_train_desc *d) { d->bucket_bytes = 0; }
+static void no_such_switch(pw_train_desc *d) { d->overlap_gradients = 3; }
+static void no_such_schedule(pw_train_desc *d) { d->schedule = 9; }
 static void bad_head(pw_train_desc *d) { d->model->heads = 33; }
 static void odd_tokens(pw_train_desc *d) { d->sequence = 8191; }
 static void interleaved_gpipe(pw_train_desc *d) { d->pipeline_parallel = 2; d->virtual_stages = 2; d->schedule = PW_SCHEDULE_GPIPE; }
@@ -60,7 +64,11 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("training in fp32 is not modelled", "fp16, bf16 or fp8", wide_format);
     expect_refusal("sequence 8190 is not a multiple of 2 x context_parallel 4", "two equal slices", odd_context);
     expect_refusal("context parallel needs flash attention", "flash_attention", no_flash);
-    expect_refusal("train.model is missing", "llama3-8b", no_model);
+    expect_refusal("train.model is missing", "The model to train", no_model);
+    expect_refusal("train.data_parallel is -1", "Copies of the model", negative_copies);
+    expect_refusal("train.bucket_bytes is 0", "gradient bucket", no_bucket);
+    expect_refusal("train.overlap_gradients has no choice number 3", "", no_such_switch);
+    expect_refusal("train.schedule has no choice number 9", "", no_such_schedule);
     expect_refusal("hidden 4096 is not a multiple of model.heads 33", "head_dim", bad_head);
     expect_refusal("tensor_parallel 2 does not divide 8191 tokens", "sequence_parallel", odd_tokens);
     expect_refusal("cannot run as GPipe", "1f1b", interleaved_gpipe);
