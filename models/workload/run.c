@@ -90,6 +90,8 @@ static pw_status write_notes(const session *s, pw_arena *arena, pw_train_result 
     if (s->job->kernel_time_factor != 1)
         note(&to, "Kernel times are multiplied by %.4f (stack %.3f; %.2f %% per doubling beyond %.0f GPUs: the slowest rank).",
              s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter, plan->stack.jitter_from);
+    if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention)
+        note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
     if (plan->short_ends)
         note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);

@@ -132,6 +132,29 @@ PW_TEST(results_agree_with_themselves) {
     PW_EXPECT(r.note_count >= 5);
 }
 
+/* The note is there exactly when the step and the memory are those of recompute = "none". */
+PW_TEST(recompute_that_changes_nothing_is_noted) {
+    pw_model_desc model = preset("llama3-8b");
+    for (int flash = 0; flash < 2; flash++) {
+        pw_train_desc desc = job(&model, "nemo-2024", 4096, 64);
+        desc.tensor_parallel = 2;
+        desc.flash_attention = flash;
+        pw_train_result of[3];
+        bool noted[3] = {false, false, false};
+        for (int recompute = PW_RECOMPUTE_NONE; recompute <= PW_RECOMPUTE_FULL; recompute++) {
+            desc.recompute = recompute;
+            of[recompute] = run_plain(&desc, "DGX H100", 1, false);
+            for (uint32_t i = 0; i < of[recompute].note_count; i++)
+                noted[recompute] |= strstr(of[recompute].notes[i], "changes nothing") != NULL;
+        }
+        bool same = of[PW_RECOMPUTE_SELECTIVE].hash == of[PW_RECOMPUTE_NONE].hash &&
+                    of[PW_RECOMPUTE_SELECTIVE].stages[0].memory.total == of[PW_RECOMPUTE_NONE].stages[0].memory.total;
+        PW_EXPECT_INT(same, flash);
+        PW_EXPECT_INT(noted[PW_RECOMPUTE_SELECTIVE], same);
+        PW_EXPECT(!noted[PW_RECOMPUTE_NONE] && !noted[PW_RECOMPUTE_FULL]);
+    }
+}
+
 PW_TEST(overlap_never_costs_time) {
     pw_model_desc model = preset("llama3-8b");
     for (int which = 0; which < 3; which++) {
