@@ -25,7 +25,7 @@ typedef struct pw_executor_config {
     const pw_gpu *gpu;     /* NULL: for jobs without segments */
     double clock_ratio;    /* of every GPU; 1: reference clock */
     bool fold;
-    bool messages;         /* collectives message by message instead of fluid */
+    bool messages;         /* collectives message by message instead of fluid; for checks and programs in C */
 } pw_executor_config;
 
 typedef struct pw_executor pw_executor;
