@@ -88,9 +88,9 @@ static void describe_method(const memory_state *state, const pw_measured *input,
     job->sharding = PW_SHARDING_NONE;
     if (strstr(sharding, "ZeRO1")) job->sharding = PW_SHARDING_ZERO1;
     else if (*sharding && strcmp(sharding, "none") != 0) *why = "this sharding is not modelled yet";
-    job->sequence_parallel = strstr(recompute, "sequence parallel") || strstr(meaning, "sequence parallel") ? 1
-                             : strstr(meaning, "tensor parallel only")                                     ? 0
-                                                                                                           : -1;
+    /* As the stack does, unless the source says. */
+    if (strstr(recompute, "sequence parallel") || strstr(meaning, "sequence parallel")) job->sequence_parallel = 1;
+    else if (strstr(meaning, "tensor parallel only")) job->sequence_parallel = 0;
     job->recompute = strncmp(recompute, "selective", 9) == 0 ? PW_RECOMPUTE_SELECTIVE
                      : strcmp(recompute, "full") == 0        ? PW_RECOMPUTE_FULL
                                                              : PW_RECOMPUTE_NONE;
