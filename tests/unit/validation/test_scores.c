@@ -172,6 +172,7 @@ PW_TEST(a_claim_fails_when_and_only_when_the_figures_do_not_bear_it) {
     PW_EXPECT(pw_validation_claim(&v, 14.999, 0, s.arena, &s.error) == PW_CLAIM);
     PW_EXPECT_CONTAINS(s.error.what, "15.00 %");
     PW_EXPECT(pw_validation_claim(&v, 0, 0.61, s.arena, &s.error) == PW_OK);
+    PW_EXPECT(pw_validation_claim(&v, 0, 0.4, s.arena, &s.error) == PW_CLAIM); /* the median bears it, the p90 does not */
     PW_EXPECT(pw_validation_claim(&v, 0, 0.29, s.arena, &s.error) == PW_CLAIM);
     PW_EXPECT(pw_validation_claim(&v, 20, 0.29, s.arena, &s.error) == PW_CLAIM);
     const char *const none[] = {"colour=pink"};
