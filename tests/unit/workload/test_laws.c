@@ -2,6 +2,7 @@
  * an unfolded one, and better hardware is no slower. */
 #include <math.h>
 
+#include "models/workload/lower.h"
 #include "sim/random.h"
 #include "tests/unit/workload/runs.h"
 
@@ -110,6 +111,48 @@ PW_TEST(ranks_that_wait_for_their_host_fold_exactly) {
     PW_EXPECT(run_case(&d, false, 0, &folded) && run_case(&d, true, 0, &unfolded));
     expect(folded.step_s == unfolded.step_s, &d, "folding changes nothing", folded.step_s, unfolded.step_s);
     expect(folded.stages[0].launch_wait_s > 0.001, &d, "the host holds it up", folded.stages[0].launch_wait_s, 0.001);
+}
+
+/* How many kernels stand beside the multiplies, and from how many GPUs on the slowest rank counts, is the stack's row. */
+static double launches_of(const pw_job *job, const char *name, pw_kernel_class kind) {
+    double launches = 0;
+    for (uint32_t s = 0; s < job->segment_count; s++)
+        for (uint32_t p = 0; !strcmp(job->segments[s].name, name) && p < job->segments[s].count; p++)
+            if (job->kernels[job->segments[s].parts[p].kernel].kind == kind) launches += job->segments[s].parts[p].repeats;
+    return launches;
+}
+
+PW_TEST(counts_of_kernels_and_the_base_of_jitter_are_the_row_of_the_stack) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "megatron-2021", 4096, 32);
+    pw_error error = {0};
+    pw_plan plan;
+    must(pw_plan_make(catalogue(), device("H100-SXM5-80GB"), 32, &desc, &plan, NULL, 0, &error), &error);
+    pw_stack *row = &plan.stack;
+    row->optimizer_kernels = 11;
+    row->optimizer_norm_kernels = 3;
+    row->softmax_kernels_forward = 4;
+    row->softmax_kernels_backward = 5;
+    row->embedding_kernels_forward = 6;
+    row->embedding_kernels_backward = 7;
+    row->loss_kernels_forward = 8;
+    row->loss_kernels_backward = 9;
+    row->jitter = 0.01;
+    for (double from = 2; from <= 128; from *= 2) {
+        row->jitter_from = from;
+        pw_job *lowered;
+        must(pw_plan_lower(&plan, arena(), &lowered, &error), &error);
+        double doublings = from >= 32 ? 0 : log2(32 / from);
+        PW_EXPECT_NEAR(lowered->kernel_time_factor, row->kernel_time_factor * (1 + 0.01 * doublings), 1e-12);
+        PW_EXPECT_NEAR(launches_of(lowered, "optimizer", PW_KERNEL_OPTIMIZER), 11, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "gradient norm", PW_KERNEL_OPTIMIZER), 3, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "layer", PW_KERNEL_SOFTMAX), 4, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "layer backward", PW_KERNEL_SOFTMAX), 5, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "embedding", PW_KERNEL_EMBEDDING), 6, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "embedding backward", PW_KERNEL_EMBEDDING), 7, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "output layer", PW_KERNEL_LOSS), 8, 0);
+        PW_EXPECT_NEAR(launches_of(lowered, "output layer backward", PW_KERNEL_LOSS), 9, 0);
+    }
 }
 
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
