@@ -19,6 +19,7 @@ return o.scenario "GPT 1T on 3,072 A100" {
     pipeline_parallel = 64,
     precision         = "fp16",
     recompute         = "full",
+    sharding          = "none", -- Megatron-LM had no distributed optimizer yet
     stack             = "megatron-2021",
   },
 }
