@@ -1,7 +1,10 @@
 /* Lowering, inside this folder: a growing job, and the pieces that fill it.
  *
- *   segments.c   which kernels run between two communications
- *   layers.c     templates: layers, embedding, output layer, chunks of a stage, their parameter and gradient buckets
+ *   kernels.c    single kernels, gathered into segments
+ *   segments.c   which kernels of a layer run between two communications; end_segments.c: those of the ends and the optimizer
+ *   ops.c        growing lists of operations
+ *   layers.c     templates: the passes of layers, embedding and output layer
+ *   chunks.c     the chunks of a stage, their parameter and gradient buckets
  *   schedule.c   the program of a stage: order of passes, messages, optimizer step
  *   lower.c      ranks, groups, peers; puts the job together
  */
@@ -78,18 +81,46 @@ typedef struct lowering {
 
 void *list_add(lowering *low, list *to, size_t size); /* zeroed; never NULL (a spare place when memory is out) */
 
+/* kernels.c: parts of the segment under construction */
+/* The gradient of a weight is written by the accumulation that the stack's row counts, so the multiply itself writes
+ * nothing. A kernel's 0 bytes stand for "as the operands"; this is so little that all gradients of a model make no byte. */
+#define OUTPUT_COUNTED_APART 1e-9
+
+/* One sweep over one tensor is one kernel, however a stack fuses: it accumulates a gradient, or corrects a ring's output. */
+enum { ONE_SWEEP = 1 };
+
+void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats);
+void move_bytes(lowering *low, pw_kernel_class kind, double bytes, double kernels); /* in so many kernels; 0 bytes: none */
+void multiply(lowering *low, pw_precision precision, int64_t batch, int64_t m, int64_t n, int64_t k, double output_bytes);
+void linear_forward(lowering *low, int64_t n, int64_t k);
+void linear_backward(lowering *low, int64_t n, int64_t k);
+void cast(lowering *low, double per_token); /* fp8: bytes per token that casts move */
+void flash(lowering *low, int64_t queries, int64_t keys, bool causal, bool backward);
+double hidden_bytes(const pw_plan *plan, double per_element); /* of the tokens that a norm sees */
+uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was added since the last one */
+
 /* segments.c */
 void lower_segments(lowering *low);
+
+/* end_segments.c */
+void lower_end_segments(lowering *low);
 uint32_t optimizer_segment(lowering *low, double parameters, bool norm);
 uint32_t accumulate_segment(lowering *low, double parameters); /* PW_NONE when the stack needs none */
 
-/* layers.c */
+/* ops.c */
 pw_op *op_add(lowering *low, list *ops, pw_op_kind kind, uint16_t stream, uint32_t category);
 void compute_add(lowering *low, list *ops, uint32_t segment, int16_t wait, uint32_t category); /* PW_NONE: nothing */
 void collective_add(lowering *low, list *ops, pw_collective_kind kind, enum group group, double bytes, uint32_t category,
                     uint16_t stream, int16_t wait, int16_t signal);
 uint32_t template_add(lowering *low, const char *name, const list *ops);
+void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
+
+/* layers.c */
 void lower_layers(lowering *low);
+void embedding_add(lowering *low, list *ops, bool backward);
+void head_add(lowering *low, list *ops, bool backward);
+
+/* chunks.c */
 const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk);
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t signal);
 void reduce_add(lowering *low, list *ops, double parameters);

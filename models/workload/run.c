@@ -6,49 +6,23 @@
 
 #include "models/workload/clock.h"
 #include "models/workload/lower.h"
+#include "models/workload/session.h"
 
-/* Everything that a run builds; torn down in reverse. */
-typedef struct session {
+/* What a run needs besides its simulation; torn down in reverse. */
+typedef struct prepared {
     pw_cluster *cluster;
     pw_gpu *gpu;
     pw_collectives *collectives;
-    pw_sim *sim;
-    pw_fluid *fluid;
-    pw_recorder *recorder;
-    pw_blame *blame;
-    pw_executor *executor;
     pw_plan plan;
     pw_job *job;
     double clock_ratio;
     const char *clock_source;
-    uint64_t hash;
-} session;
+} prepared;
 
-static void tear_down(session *s) {
-    if (s->executor) pw_executor_destroy(s->executor);
-    if (s->blame) pw_blame_destroy(s->blame);
-    if (s->recorder) pw_recorder_destroy(s->recorder);
-    if (s->fluid) pw_fluid_destroy(s->fluid);
-    if (s->sim) pw_sim_destroy(s->sim);
+static void tear_down(prepared *s) {
     if (s->collectives) pw_collectives_destroy(s->collectives);
     if (s->gpu) pw_gpu_destroy(s->gpu);
     if (s->cluster) pw_cluster_destroy(s->cluster);
-}
-
-/* FNV-1a over what a span says, byte by byte from the lowest; the zero bytes on top of each word go in at once. */
-static void hash_span(void *object, const pw_span *span) {
-    const uint64_t prime = UINT64_C(0x100000001b3);
-    uint64_t powers[9] = {1}, h = *(uint64_t *)object;
-    for (int i = 1; i < 9; i++) powers[i] = powers[i - 1] * prime;
-    const uint64_t words[] = {span->id, span->cause, span->track, span->category, span->label, (uint64_t)span->start,
-                              (uint64_t)span->end};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        uint64_t word = words[i];
-        int zeros = 8;
-        for (; word; word >>= 8, zeros--) h = (h ^ (word & 255)) * prime;
-        h *= powers[zeros];
-    }
-    *(uint64_t *)object = h;
 }
 
 /* --- Notes --------------------------------------------------------------------------------------------------------- */
@@ -71,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static void note(notes *to, const char *fo
     else to->items[to->count++] = kept;
 }
 
-static pw_status write_notes(const session *s, pw_arena *arena, pw_train_result *result, pw_error *error) {
+static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result *result, pw_error *error) {
     const pw_plan *plan = &s->plan;
     notes to = {.arena = arena, .capacity = 16};
     to.items = pw_arena_alloc(arena, to.capacity * sizeof *to.items);
@@ -108,7 +82,7 @@ static pw_status write_notes(const session *s, pw_arena *arena, pw_train_result 
 
 /* --- Memory ------------------------------------------------------------------------------------------------------ */
 
-static pw_status refuse_memory(const session *s, const pw_catalogue *catalogue, const pw_train_desc *desc, int64_t stage,
+static pw_status refuse_memory(const prepared *s, const pw_catalogue *catalogue, const pw_train_desc *desc, int64_t stage,
                                const pw_memory_account *a, const char *file, int line, pw_arena *arena, pw_error *error) {
     const char *nearest = "";
     char hint[600];
@@ -127,7 +101,7 @@ static pw_status refuse_memory(const session *s, const pw_catalogue *catalogue, 
 }
 
 /* Accounts of all stages; the fullest decides. */
-static pw_status check_memory(session *s, const pw_catalogue *catalogue, const pw_train_desc *desc, bool ignore,
+static pw_status check_memory(prepared *s, const pw_catalogue *catalogue, const pw_train_desc *desc, bool ignore,
                               const char *file, int line, pw_arena *arena, pw_stage_result *stages, pw_error *error) {
     pw_train_desc resolved = *desc;
     resolved.data_parallel = s->plan.d;
@@ -144,8 +118,9 @@ static pw_status check_memory(session *s, const pw_catalogue *catalogue, const p
 
 /* --- Run ---------------------------------------------------------------------------------------------------------- */
 
-static pw_status build(session *s, const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_train_desc *desc,
-                       const pw_train_options *options, const char *file, int line, pw_arena *arena, pw_error *error) {
+static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
+                         const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
+                         pw_arena *arena, pw_error *error) {
     const pw_device *device = pw_cluster_device(s->cluster);
     PW_TRY(pw_train_lower(catalogue, s->cluster, desc, arena, file, line, &s->job, error));
     s->clock_ratio = options->clock_ratio > 0 ? options->clock_ratio : 1;
@@ -154,87 +129,36 @@ static pw_status build(session *s, const pw_allocator *allocator, const pw_catal
         s->clock_ratio = pw_training_clock(catalogue, device, s->plan.precision, &s->clock_source);
     if (options->kernel_time_factor > 0)
         s->job->kernel_time_factor *= options->kernel_time_factor / (options->plain ? 1 : s->plan.stack.kernel_time_factor);
-
     PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &s->gpu, error));
-    PW_TRY(pw_collectives_create(allocator, catalogue, s->cluster, true, &s->collectives, error));
-    pw_sim_config config = {.allocator = allocator, .seed = options->seed};
-    PW_TRY(pw_sim_create(&config, &s->sim, error));
-    PW_TRY(pw_fluid_create(s->sim, false, &s->fluid, error));
-    PW_TRY(pw_recorder_create(allocator, &s->recorder, error));
-    PW_TRY(pw_blame_create(allocator, s->job, s->gpu, s->recorder, &s->blame, error));
-    s->hash = UINT64_C(0xcbf29ce484222325);
-    pw_sink hash = {.object = &s->hash, .on_span = hash_span};
-    bool attached = pw_recorder_attach(s->recorder, &hash) == PW_OK;
-    for (uint32_t i = 0; attached && i < options->sink_count; i++)
-        attached = pw_recorder_attach(s->recorder, &options->sinks[i]) == PW_OK;
-    if (!attached) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for what listens to the run");
-    pw_executor_config executor = {.sim = s->sim, .fluid = s->fluid, .recorder = s->recorder, .cluster = s->cluster,
-                                   .collectives = s->collectives, .gpu = s->gpu, .clock_ratio = s->clock_ratio,
-                                   .fold = !options->unfolded};
-    PW_TRY(pw_executor_create(&executor, s->job, &s->executor, error));
-    if (options->interrupt) pw_sim_watch(s->sim, options->interrupt);
-    return PW_OK;
+    return pw_collectives_create(allocator, catalogue, s->cluster, true, &s->collectives, error);
 }
 
-static pw_status execute(session *s, pw_error *error) {
-    pw_status status = pw_sim_run(s->sim, PW_TIME_MAX);
-    if (status != PW_OK) {
-        if (error) *error = *pw_sim_error(s->sim);
-        return error && error->status == PW_OK
-                   ? pw_fail(error, status, NULL, 0, NULL, "the run ended early: %s", pw_status_text(status))
-                   : status;
-    }
-    PW_TRY(pw_executor_finish(s->executor, error));
-    pw_recorder_close(s->recorder, pw_sim_now(s->sim));
-    return PW_OK;
-}
-
-static pw_status copy_blame(session *s, pw_arena *arena, pw_train_result *result, pw_error *error) {
-    const pw_blame_part *parts;
-    const char *home;
-    double total;
-    PW_TRY(pw_blame_result(s->blame, &parts, &result->part_count, &total, &home, error));
-    pw_blame_part *kept = pw_arena_alloc(arena, (result->part_count + 1) * sizeof *kept);
-    result->home_program = pw_arena_text(arena, home ? home : "");
-    bool good = kept && result->home_program;
-    for (uint32_t i = 0; good && i < result->part_count; i++) {
-        kept[i] = parts[i];
-        kept[i].name = pw_arena_text(arena, parts[i].name);
-        good = kept[i].name != NULL;
-    }
-    if (!good) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
-    result->parts = kept;
-    result->step_s = total;
-    return PW_OK;
-}
-
-/* Means over the ranks of a stage. */
-static void fill_stages(const session *s, pw_stage_result *stages, double step_s) {
-    for (uint32_t i = 0; i < pw_executor_class_count(s->executor); i++) {
-        const pw_rank_class *class = pw_executor_class(s->executor, i);
-        pw_stage_result *stage = &stages[class->program];
-        stage->ranks += class->multiplicity;
-        stage->compute_s += class->compute_s * class->multiplicity;
-        stage->communication_s += class->communication_s * class->multiplicity;
-        stage->launch_wait_s += class->launch_wait_s * class->multiplicity;
-    }
+static void fill_stages(const prepared *s, const pw_session_result *ran, pw_stage_result *stages) {
     for (int64_t i = 0; i < s->plan.p; i++) {
+        const pw_program_result *program = &ran->programs[i];
         pw_stage_result *stage = &stages[i];
         stage->stage = (uint32_t)i;
         stage->layers = (uint32_t)pw_plan_stage_layers(&s->plan, i);
-        stage->compute_s /= stage->ranks;
-        stage->communication_s /= stage->ranks;
-        stage->launch_wait_s /= stage->ranks;
-        stage->idle_s = fmax(0, step_s - stage->compute_s);
+        stage->ranks = program->ranks;
+        stage->compute_s = program->compute_s;
+        stage->communication_s = program->communication_s;
+        stage->launch_wait_s = program->launch_wait_s;
+        stage->idle_s = program->idle_s;
     }
 }
 
-static pw_status fill_result(session *s, pw_stage_result *stages, pw_arena *arena, pw_train_result *result,
-                             pw_error *error) {
+static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw_stage_result *stages, pw_arena *arena,
+                             pw_train_result *result, pw_error *error) {
     const pw_plan *plan = &s->plan;
     const pw_device *device = pw_cluster_device(s->cluster);
-    PW_TRY(copy_blame(s, arena, result, error));
-    fill_stages(s, stages, result->step_s);
+    result->step_s = ran->end_s;
+    result->parts = ran->parts;
+    result->part_count = ran->part_count;
+    result->home_program = ran->home_program;
+    result->totals = ran->totals;
+    result->simulated_events = ran->simulated_events;
+    result->hash = ran->hash;
+    fill_stages(s, ran, stages);
     double tokens = (double)plan->desc->global_batch * (double)plan->sequence, gpus = (double)plan->ranks;
     double peak = device->peak_flops[plan->precision];
     result->tokens_per_s = tokens / result->step_s;
@@ -254,13 +178,10 @@ static pw_status fill_result(session *s, pw_stage_result *stages, pw_arena *aren
     result->micro_batches = plan->micro_batches;
     result->stages = stages;
     result->stage_count = (uint32_t)plan->p;
-    result->totals = pw_executor_get_totals(s->executor);
-    result->simulated_events = (double)pw_sim_events_fired(s->sim);
-    result->hash = s->hash;
     return write_notes(s, arena, result, error);
 }
 
-static pw_status run(session *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
+static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
                      const pw_cluster_desc *cluster, const pw_train_desc *desc, const pw_train_options *options,
                      const char *file, int line, pw_arena *arena, pw_train_result *result, pw_error *error) {
     PW_TRY(pw_cluster_create(allocator, catalogue, cluster, &s->cluster, error));
@@ -269,16 +190,21 @@ static pw_status run(session *s, const pw_allocator *allocator, const pw_catalog
     pw_stage_result *stages = pw_arena_alloc(arena, (size_t)s->plan.p * sizeof *stages);
     if (!stages) return pw_fail(error, PW_NO_MEMORY, file, line, NULL, "no memory for a result");
     PW_TRY(check_memory(s, catalogue, desc, options->ignore_memory, file, line, arena, stages, error));
-    PW_TRY(build(s, allocator, catalogue, desc, options, file, line, arena, error));
-    PW_TRY(execute(s, error));
-    return fill_result(s, stages, arena, result, error);
+    PW_TRY(prepare(s, allocator, catalogue, desc, options, file, line, arena, error));
+    pw_session_config config = {.allocator = allocator, .cluster = s->cluster, .gpu = s->gpu,
+                                .collectives = s->collectives, .clock_ratio = s->clock_ratio, .seed = options->seed,
+                                .unfolded = options->unfolded, .interrupt = options->interrupt, .sinks = options->sinks,
+                                .sink_count = options->sink_count};
+    pw_session_result ran;
+    PW_TRY(pw_session_run(&config, s->job, arena, &ran, error));
+    return fill_result(s, &ran, stages, arena, result, error);
 }
 
 pw_status pw_train_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
                        const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
                        pw_arena *arena, pw_train_result *result, pw_error *error) {
     static const pw_train_options defaults = {0};
-    session s = {0};
+    prepared s = {0};
     memset(result, 0, sizeof *result);
     pw_status status = run(&s, allocator, catalogue, cluster, desc, options ? options : &defaults, file, line, arena, result,
                            error);

@@ -7,65 +7,7 @@
  */
 #include "models/workload/lower.h"
 
-/* The gradient of a weight is written by the accumulation that the stack's row counts, so the multiply itself writes
- * nothing. A kernel's 0 bytes stand for "as the operands"; this is so little that all gradients of a model make no byte. */
-#define OUTPUT_COUNTED_APART 1e-9
-
-/* One sweep over one tensor is one kernel, however a stack fuses: it accumulates a gradient, or corrects a ring's output. */
-enum { ONE_SWEEP = 1 };
-
-static void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats) {
-    if (repeats == 0) return;
-    *(pw_kernel *)list_add(low, &low->kernels, sizeof *kernel) = *kernel;
-    pw_segment_part *part = list_add(low, &low->parts, sizeof *part);
-    part->kernel = low->kernels.count - 1;
-    part->repeats = repeats;
-}
-
-static void move_bytes(lowering *low, pw_kernel_class kind, double bytes, double kernels) {
-    if (!(bytes > 0)) return;
-    uint32_t count = kernels >= 1 ? (uint32_t)kernels : 1;
-    part_add(low, &(pw_kernel){.kind = kind, .precision = low->plan->precision16, .memory = {.bytes = bytes / count}}, count);
-}
-
-static void multiply(lowering *low, pw_precision precision, int64_t batch, int64_t m, int64_t n, int64_t k,
-                     double output_bytes) {
-    part_add(low, &(pw_kernel){.kind = PW_KERNEL_GEMM, .precision = precision,
-                               .gemm = {.batch = batch, .m = m, .n = n, .k = k, .output_bytes_per_element = output_bytes,
-                                        .quantised = true}}, 1);
-}
-
-/* out = in x weight, [tokens, k] x [k, n] */
-static void linear_forward(lowering *low, int64_t n, int64_t k) {
-    multiply(low, low->plan->precision, 1, low->plan->tokens, n, k, 0);
-}
-static void linear_backward(lowering *low, int64_t n, int64_t k) {
-    multiply(low, low->plan->precision, 1, low->plan->tokens, k, n, 0);
-    multiply(low, low->plan->precision, 1, n, k, low->plan->tokens, OUTPUT_COUNTED_APART);
-}
-
-static uint32_t segment_end(lowering *low, const char *name) {
-    uint32_t count = low->parts.count;
-    if (count == 0) return PW_NONE;
-    pw_segment_part *parts = pw_arena_alloc(low->arena, count * sizeof *parts);
-    if (!parts) {
-        low->out_of_memory = true;
-        return 0;
-    }
-    const pw_segment_part *from = low->parts.items;
-    for (uint32_t i = 0; i < count; i++) parts[i] = from[i];
-    low->parts.count = 0;
-    *(pw_segment *)list_add(low, &low->segments, sizeof(pw_segment)) =
-        (pw_segment){.name = name, .parts = parts, .count = count, .repeats = 1};
-    return low->segments.count - 1;
-}
-
 /* --- Blocks ---------------------------------------------------------------------------------------------------- */
-
-static double hidden_bytes(const pw_plan *plan, double per_element) { /* of the tokens that a norm sees */
-    double tokens = (double)plan->tokens / (plan->sequence_parallel ? (double)plan->t : 1);
-    return per_element * tokens * (double)plan->shape.hidden;
-}
 
 static void norm(lowering *low, bool backward) {
     const pw_plan *plan = low->plan;
@@ -74,21 +16,6 @@ static void norm(lowering *low, bool backward) {
                backward ? stack->residual_kernels_backward : stack->residual_kernels_forward);
     move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, backward ? stack->norm_backward : stack->norm_forward),
                backward ? stack->norm_kernels_backward : stack->norm_kernels_forward);
-}
-
-static void cast(lowering *low, double per_token) {
-    if (low->plan->precision != PW_PRECISION_FP8) return;
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, per_token * (double)low->plan->tokens * low->plan->stack.cast_factor,
-               low->plan->stack.cast_kernels);
-}
-
-static void flash(lowering *low, int64_t queries, int64_t keys, bool causal, bool backward) {
-    const pw_plan *plan = low->plan;
-    part_add(low, &(pw_kernel){.kind = PW_KERNEL_ATTENTION, .precision = plan->precision16,
-                               .attention = {.batch = plan->micro_batch, .queries = queries, .keys = keys,
-                                             .heads = plan->shape.heads / plan->t,
-                                             .kv_heads = plan->shape.kv_heads / plan->t,
-                                             .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward}}, 1);
 }
 
 /* Scores, softmax and context as separate kernels; the whole square is computed, whatever the mask. */
@@ -225,55 +152,10 @@ static void backward_segments(lowering *low) {
     else to->attention = last;
 }
 
-/* --- Ends, optimizer ------------------------------------------------------------------------------------------- */
-
-static void end_segments(lowering *low) {
-    const pw_plan *plan = low->plan;
-    const pw_stack *stack = &plan->stack;
-    int64_t columns = plan->vocabulary / plan->t, h = plan->shape.hidden;
-    double logits = (double)plan->tokens * (double)columns;
-    move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_forward), stack->embedding_kernels_forward);
-    low->embedding_forward = segment_end(low, "embedding");
-    move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_backward),
-               stack->embedding_kernels_backward);
-    low->embedding_backward = segment_end(low, "embedding backward");
-
-    move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_forward), stack->norm_kernels_forward);
-    low->head_norm_forward = segment_end(low, "final norm");
-    multiply(low, plan->precision16, 1, plan->tokens, columns, h, 0);
-    move_bytes(low, PW_KERNEL_LOSS, stack->loss_forward * logits, stack->loss_kernels_forward);
-    low->head_forward = segment_end(low, "output layer");
-    move_bytes(low, PW_KERNEL_LOSS, stack->loss_backward * logits, stack->loss_kernels_backward);
-    multiply(low, plan->precision16, 1, plan->tokens, h, columns, 0);
-    multiply(low, plan->precision16, 1, columns, h, plan->tokens, OUTPUT_COUNTED_APART);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * (double)columns * (double)h, ONE_SWEEP);
-    low->head_backward = segment_end(low, "output layer backward");
-    move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_backward), stack->norm_kernels_backward);
-    low->head_norm_backward = segment_end(low, "final norm backward");
-}
-
-uint32_t optimizer_segment(lowering *low, double parameters, bool of_norm) {
-    const pw_plan *plan = low->plan;
-    const pw_stack *stack = &plan->stack;
-    double own = plan->zero1 ? parameters / (double)(plan->d * plan->c) : parameters;
-    double bytes = stack->optimizer_norm * own;
-    if (!of_norm)
-        bytes = plan->zero1 ? stack->optimizer_local * parameters + stack->optimizer_shard * own
-                            : stack->optimizer_full * parameters;
-    move_bytes(low, PW_KERNEL_OPTIMIZER, bytes, of_norm ? stack->optimizer_norm_kernels : stack->optimizer_kernels);
-    return segment_end(low, of_norm ? "gradient norm" : "optimizer");
-}
-
-uint32_t accumulate_segment(lowering *low, double parameters) {
-    if (low->plan->precision == PW_PRECISION_FP16) return PW_NONE;
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, low->plan->stack.step_accumulate_bf16 * parameters, ONE_SWEEP);
-    return segment_end(low, "gradient accumulation");
-}
-
 void lower_segments(lowering *low) {
     layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE};
     low->forward = low->backward = none;
     forward_segments(low);
     backward_segments(low);
-    end_segments(low);
+    lower_end_segments(low);
 }

@@ -1,0 +1,88 @@
+/* Chunks of a stage: which stretches of layers travel as one bucket of parameters and gradients, and the passes over them. */
+#include "models/workload/lower.h"
+
+void gather_add(lowering *low, list *ops, const unit *bucket, int16_t signal) {
+    collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, GROUP_DATA, bucket->parameters * low->plan->parameter_wire_bytes,
+                   CATEGORY_DATA, STREAM_DATA, PW_NO_SLOT, signal);
+}
+
+void reduce_add(lowering *low, list *ops, double parameters) {
+    collective_add(low, ops, low->plan->zero1 ? PW_COLLECTIVE_REDUCE_SCATTER : PW_COLLECTIVE_ALL_REDUCE, GROUP_DATA,
+                   parameters * low->plan->gradient_wire_bytes, CATEGORY_DATA, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
+}
+
+static void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
+    switch (bucket->kind) {
+        case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
+        case UNIT_HEAD: head_add(low, ops, backward); break;
+        case UNIT_LAYERS: call_add(low, ops, backward ? low->layer_backward : low->layer_forward, bucket->layers); break;
+    }
+}
+
+/* Layers share buckets while they fit into one; the ends of the model have their own. */
+static void split_units(lowering *low, chunk_templates *to) {
+    const pw_plan *plan = low->plan;
+    double per_layer = pw_layer_parameters(plan->model, plan->t);
+    int64_t together = (int64_t)(plan->bucket_bytes / (per_layer * plan->gradient_wire_bytes));
+    if (together < 1) together = 1;
+    list units = {0};
+    if (to->embedding)
+        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, pw_plan_embedding_parameters(plan)};
+    for (int64_t done = 0; done < to->layers; done += together) {
+        int64_t layers = to->layers - done < together ? to->layers - done : together;
+        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_LAYERS, (uint32_t)layers, (double)layers * per_layer};
+    }
+    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_HEAD, 0, pw_plan_head_parameters(plan)};
+    to->units = units.items;
+    to->unit_count = units.count;
+    for (uint32_t i = 0; i < units.count; i++) to->parameters += to->units[i].parameters;
+}
+
+static void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category) {
+    op_add(low, ops, PW_OP_DELAY, STREAM_COMPUTE, category)->waits[0] = slot;
+}
+
+static uint32_t forward_first(lowering *low, const chunk_templates *of) {
+    list ops = {0};
+    for (uint32_t i = 0; i < of->unit_count; i++) {
+        if (i + 1 < of->unit_count)
+            gather_add(low, &ops, &of->units[i + 1], i % 2 ? SLOT_PARAMETERS_EVEN : SLOT_PARAMETERS_ODD);
+        wait_add(low, &ops, i == 0 ? SLOT_PARAMETERS : i % 2 ? SLOT_PARAMETERS_ODD : SLOT_PARAMETERS_EVEN, CATEGORY_DATA);
+        unit_add(low, &ops, &of->units[i], false);
+    }
+    return template_add(low, "first forward pass", &ops);
+}
+
+static void backward_add(lowering *low, list *ops, const chunk_templates *of, bool reduces) {
+    uint32_t accumulate = accumulate_segment(low, of->parameters);
+    for (uint32_t i = of->unit_count; i-- > 0;) {
+        unit_add(low, ops, &of->units[i], true);
+        if (reduces && i > 0) reduce_add(low, ops, of->units[i].parameters);
+    }
+    compute_add(low, ops, accumulate, SLOT_SCATTER, CATEGORY_COMPUTE);
+    if (reduces && of->unit_count) reduce_add(low, ops, of->units[0].parameters);
+}
+
+const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk) {
+    int64_t layers = pw_plan_layers(low->plan, stage, chunk);
+    bool embedding = pw_plan_has_embedding(low->plan, stage, chunk), head = pw_plan_has_head(low->plan, stage, chunk);
+    const chunk_templates *known = low->chunks.items;
+    for (uint32_t i = 0; i < low->chunks.count; i++)
+        if (known[i].layers == layers && known[i].embedding == embedding && known[i].head == head) return &known[i];
+    chunk_templates made = {.layers = layers, .embedding = embedding, .head = head};
+    split_units(low, &made);
+    list forward = {0}, backward = {0};
+    for (uint32_t i = 0; i < made.unit_count; i++) unit_add(low, &forward, &made.units[i], false);
+    backward_add(low, &backward, &made, false);
+    made.forward = made.forward_first = template_add(low, "forward pass", &forward);
+    made.backward = made.backward_last = template_add(low, "backward pass", &backward);
+    if (low->gathers_parameters) made.forward_first = forward_first(low, &made);
+    if (low->reduces_behind) {
+        list last = {0};
+        backward_add(low, &last, &made, true);
+        made.backward_last = template_add(low, "last backward pass", &last);
+    }
+    chunk_templates *place = list_add(low, &low->chunks, sizeof made);
+    *place = made;
+    return place;
+}

@@ -1,0 +1,70 @@
+/* Single kernels, gathered into segments. Matrix multiplies and attention follow from the shape; everything beside them moves
+ * the bytes that the stack's row states.
+ */
+#include "models/workload/lower.h"
+
+void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats) {
+    if (repeats == 0) return;
+    *(pw_kernel *)list_add(low, &low->kernels, sizeof *kernel) = *kernel;
+    pw_segment_part *part = list_add(low, &low->parts, sizeof *part);
+    part->kernel = low->kernels.count - 1;
+    part->repeats = repeats;
+}
+
+void move_bytes(lowering *low, pw_kernel_class kind, double bytes, double kernels) {
+    if (!(bytes > 0)) return;
+    uint32_t count = kernels >= 1 ? (uint32_t)kernels : 1;
+    part_add(low, &(pw_kernel){.kind = kind, .precision = low->plan->precision16, .memory = {.bytes = bytes / count}}, count);
+}
+
+void multiply(lowering *low, pw_precision precision, int64_t batch, int64_t m, int64_t n, int64_t k,
+                     double output_bytes) {
+    part_add(low, &(pw_kernel){.kind = PW_KERNEL_GEMM, .precision = precision,
+                               .gemm = {.batch = batch, .m = m, .n = n, .k = k, .output_bytes_per_element = output_bytes,
+                                        .quantised = true}}, 1);
+}
+
+/* out = in x weight, [tokens, k] x [k, n] */
+void linear_forward(lowering *low, int64_t n, int64_t k) {
+    multiply(low, low->plan->precision, 1, low->plan->tokens, n, k, 0);
+}
+void linear_backward(lowering *low, int64_t n, int64_t k) {
+    multiply(low, low->plan->precision, 1, low->plan->tokens, k, n, 0);
+    multiply(low, low->plan->precision, 1, n, k, low->plan->tokens, OUTPUT_COUNTED_APART);
+}
+
+uint32_t segment_end(lowering *low, const char *name) {
+    uint32_t count = low->parts.count;
+    if (count == 0) return PW_NONE;
+    pw_segment_part *parts = pw_arena_alloc(low->arena, count * sizeof *parts);
+    if (!parts) {
+        low->out_of_memory = true;
+        return 0;
+    }
+    const pw_segment_part *from = low->parts.items;
+    for (uint32_t i = 0; i < count; i++) parts[i] = from[i];
+    low->parts.count = 0;
+    *(pw_segment *)list_add(low, &low->segments, sizeof(pw_segment)) =
+        (pw_segment){.name = name, .parts = parts, .count = count, .repeats = 1};
+    return low->segments.count - 1;
+}
+
+double hidden_bytes(const pw_plan *plan, double per_element) { /* of the tokens that a norm sees */
+    double tokens = (double)plan->tokens / (plan->sequence_parallel ? (double)plan->t : 1);
+    return per_element * tokens * (double)plan->shape.hidden;
+}
+
+void cast(lowering *low, double per_token) {
+    if (low->plan->precision != PW_PRECISION_FP8) return;
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, per_token * (double)low->plan->tokens * low->plan->stack.cast_factor,
+               low->plan->stack.cast_kernels);
+}
+
+void flash(lowering *low, int64_t queries, int64_t keys, bool causal, bool backward) {
+    const pw_plan *plan = low->plan;
+    part_add(low, &(pw_kernel){.kind = PW_KERNEL_ATTENTION, .precision = plan->precision16,
+                               .attention = {.batch = plan->micro_batch, .queries = queries, .keys = keys,
+                                             .heads = plan->shape.heads / plan->t,
+                                             .kv_heads = plan->shape.kv_heads / plan->t,
+                                             .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward}}, 1);
+}

@@ -1,0 +1,46 @@
+/* Any job on a cluster: one call that simulates it and says how long it took, where the time went and what each program did.
+ * What front ends share once they have lowered a workload to programs.
+ */
+#ifndef PW_MODELS_WORKLOAD_SESSION_H
+#define PW_MODELS_WORKLOAD_SESSION_H
+
+#include "models/program/blame.h"
+#include "models/program/executor.h"
+
+typedef struct pw_session_config {
+    const pw_allocator *allocator;
+    const pw_cluster *cluster;
+    const pw_gpu *gpu;                 /* of every node; NULL: for jobs without segments */
+    const pw_collectives *collectives;
+    double clock_ratio;                /* of every GPU to the reference clock, above 0 */
+    uint64_t seed;
+    bool unfolded;                     /* simulate every rank */
+    const volatile int *interrupt;     /* not 0: the run ends with PW_INTERRUPTED; may be NULL */
+    const pw_sink *sinks;              /* more listeners, e.g. a trace writer */
+    uint32_t sink_count;
+} pw_session_config;
+
+typedef struct pw_program_result { /* means over the ranks of a program, in s */
+    const char *name;
+    uint32_t ranks;
+    double compute_s, communication_s, launch_wait_s;
+    double idle_s; /* of the whole run, without computation */
+} pw_program_result;
+
+typedef struct pw_session_result {
+    double end_s;                     /* when the last operation of the home program ended */
+    const pw_blame_part *parts;       /* along the critical path; they add up to end_s */
+    uint32_t part_count;
+    const char *home_program;
+    const pw_program_result *programs; /* [job->program_count] */
+    pw_executor_totals totals;
+    double simulated_events;
+    uint64_t hash;                    /* of all spans: equal runs have equal hashes */
+} pw_session_result;
+
+/* Runs the job to its end. Everything in *result lives in arena; names of programs are the job's. Fails as the executor
+ * does (PW_DEADLOCK says who waits for whom), or with PW_INTERRUPTED. */
+pw_status pw_session_run(const pw_session_config *config, const pw_job *job, pw_arena *arena, pw_session_result *result,
+                         pw_error *error);
+
+#endif

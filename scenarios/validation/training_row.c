@@ -1,0 +1,164 @@
+/* A row becomes a cluster and a job. What the software of a row means (which stack), which server a GPU sits in and what
+ * the name of a model says are data: software.csv, systems.csv and layouts.csv beside the splits.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "scenarios/validation/training_row.h"
+
+pw_status skip(pw_prediction *prediction, const char *format, const char *value) {
+    prediction->ran = false;
+    snprintf(prediction->why, sizeof prediction->why, format, value);
+    return PW_OK;
+}
+
+static bool starts_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
+
+static const char *text_of(const description *d, const char *column) { return pw_measured_text(d->input, d->row, column); }
+
+typedef struct whole_number {
+    const char *column;
+    int64_t fallback, *target;
+} whole_number;
+static pw_status read_numbers(const description *d, const whole_number *numbers, size_t count, pw_error *error) {
+    for (size_t i = 0; i < count; i++)
+        PW_TRY(pw_measured_integer(d->input, d->row, numbers[i].column, numbers[i].fallback, numbers[i].target, error));
+    return PW_OK;
+}
+
+/* What was measured, and whether it is a kind of run that is modelled. */
+static pw_status describe_kind(description *d, pw_error *error) {
+    int64_t complete, experts;
+    const whole_number numbers[] = {{"complete", 1, &complete}, {"n_experts", 0, &experts}};
+    const char *task = text_of(d, "task"), *arch = text_of(d, "arch");
+    PW_TRY(pw_measured_number(d->input, d->row, "step_time_s", &d->out->measured, error));
+    PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
+    d->prediction->measured = d->out->measured;
+    if (isnan(d->out->measured)) return skip(d->prediction, "no step time%s", "");
+    if (d->out->measured <= 0) return skip(d->prediction, "the step time is not positive%s", "");
+    if (complete != 1) return skip(d->prediction, "the source leaves out shape, batch or parallel sizes%s", "");
+    if (*task && strcmp(task, "pretrain") != 0) return skip(d->prediction, "task '%s' is not modelled yet", task);
+    if (experts > 1) return skip(d->prediction, "mixture of experts is not modelled yet%s", "");
+    if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0)
+        return skip(d->prediction, "architecture '%s' is not modelled yet", arch);
+    return PW_OK;
+}
+
+static pw_status describe_model(description *d, pw_error *error) {
+    pw_train_desc *job = &d->out->job;
+    PW_TRY(pw_description_defaults(&pw_train_kind, job, d->arena, error));
+    pw_model_desc *model = pw_arena_alloc(d->arena, sizeof *model);
+    if (!model) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    PW_TRY(pw_description_defaults(&pw_model_kind, model, d->arena, error));
+    job->model = model;
+    job->name = text_of(d, "id");
+    model->name = text_of(d, "model");
+    bool learned_positions;
+    const whole_number numbers[] = {{"layers", 0, &model->layers}, {"hidden", 0, &model->hidden}, {"heads", 0, &model->heads},
+                                    {"head_dim", 0, &model->head_dim}, {"ffn", 0, &model->ffn}, {"seq_len", 0, &job->sequence}};
+    PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
+    PW_TRY(pw_layout_complete(&d->state->layouts, d->input, d->row, model, &learned_positions, error));
+    model->positions = learned_positions ? job->sequence : 0;
+    return PW_OK;
+}
+
+/* Batch and parallel sizes, and the number of GPUs that they must make. */
+static pw_status describe_plan(description *d, pw_error *error) {
+    pw_train_desc *job = &d->out->job;
+    int64_t expert_parallel;
+    const whole_number numbers[] = {
+        {"gbs", 0, &job->global_batch},      {"mbs", 0, &job->micro_batch},      {"tp", 1, &job->tensor_parallel},
+        {"pp", 1, &job->pipeline_parallel},  {"cp", 1, &job->context_parallel},  {"vp", 1, &job->virtual_stages},
+        {"dp", 1, &job->data_parallel},      {"ep", 0, &expert_parallel},        {"n_gpus", 0, &d->out->gpus},
+        {"gpus_per_node", 8, &d->out->gpus_per_node}};
+    PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
+    if (job->virtual_stages < 1 || job->pipeline_parallel == 1) job->virtual_stages = 1;
+    if (job->context_parallel < 1) job->context_parallel = 1;
+    if (d->out->gpus < 1 || d->out->gpus_per_node < 1) return skip(d->prediction, "number of GPUs is not given%s", "");
+    if (expert_parallel > 1) return skip(d->prediction, "expert parallel is not modelled yet%s", "");
+    if ((double)job->tensor_parallel * (double)job->pipeline_parallel * (double)job->context_parallel *
+            (double)job->data_parallel != (double)d->out->gpus)
+        return skip(d->prediction, "tp x pp x cp x dp is not the number of GPUs printed%s", "");
+    return PW_OK;
+}
+
+/* Precision, recompute, sharding and software, which the sources write as words. */
+static pw_status describe_method(description *d, pw_error *error) {
+    (void)error;
+    pw_train_desc *job = &d->out->job;
+    const char *sharding = text_of(d, "sharding"), *precision = text_of(d, "precision"), *recompute = text_of(d, "recompute");
+    /* fp8 recipes that scale by tensor or block are one precision here. */
+    if (strcmp(precision, "fp16") == 0 || strcmp(precision, "amp") == 0) job->precision = PW_PRECISION_FP16;
+    else if (starts_with(precision, "bf16")) job->precision = PW_PRECISION_BF16;
+    else if (starts_with(precision, "fp8") || starts_with(precision, "mxfp8")) job->precision = PW_PRECISION_FP8;
+    else return skip(d->prediction, "precision '%s' is not modelled yet", precision);
+    d->out->width = job->precision == PW_PRECISION_FP8 ? "8" : "16";
+
+    if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
+    else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;
+    else if (strcmp(recompute, "full") == 0) job->recompute = PW_RECOMPUTE_FULL;
+    else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
+
+    /* With a pipeline, ZeRO-2 as published reduces once per step like ZeRO-1: the same communication. */
+    if (!*sharding || strcmp(sharding, "none") == 0) job->sharding = PW_SHARDING_NONE;
+    else if (strstr(sharding, "ZeRO1") || strcmp(sharding, "ZeRO2") == 0) job->sharding = PW_SHARDING_ZERO1;
+    else return skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
+
+    d->out->stack = pw_layout_look_up(&d->state->software, "stack", d->input, d->row);
+    if (!d->out->stack || !*d->out->stack)
+        return skip(d->prediction, "software '%s' has no stack on file", text_of(d, "software"));
+    job->stack = d->out->stack;
+    return PW_OK;
+}
+
+static pw_status describe_machine(description *d, pw_error *error) {
+    pw_cluster_desc *cluster = &d->out->cluster;
+    int64_t gpus = d->out->gpus, per_node = d->out->gpus_per_node;
+    const char *gpu = text_of(d, "gpu"), *server = pw_layout_look_up(&d->state->systems, "server", d->input, d->row);
+    PW_TRY(pw_description_defaults(&pw_cluster_kind, cluster, d->arena, error));
+    PW_TRY(pw_description_defaults(&pw_network_kind, &cluster->network, d->arena, error));
+    if (!server) return skip(d->prediction, "GPU '%s' has no server on file", gpu);
+    if (pw_catalogue_device(d->catalogue, gpu, &d->out->device, NULL) != PW_OK)
+        return skip(d->prediction, "GPU '%s' is not in the catalogue", gpu);
+    double network_Gbps;
+    PW_TRY(pw_measured_number(d->input, d->row, "inter_node_gbps_per_gpu", &network_Gbps, error));
+    if (gpus > per_node && gpus % per_node) return skip(d->prediction, "GPUs do not fill whole nodes%s", "");
+    pw_node_desc *node = &cluster->node;
+    node->server = server;
+    node->gpu = gpu;
+    node->gpus = gpus < per_node ? gpus : per_node;
+    if (!isnan(network_Gbps)) {
+        node->nics = node->gpus;
+        node->nic_Bps = network_Gbps * 1e9 / 8;
+    }
+    cluster->name = d->out->job.name;
+    cluster->nodes = gpus / node->gpus;
+    for (int i = 0; pw_topology_names[i]; i++)
+        if (strcmp(pw_topology_names[i], "rail_optimized") == 0) cluster->network.topology = i;
+    return PW_OK;
+}
+
+static pw_status check_sizes(description *d, pw_error *error) {
+    (void)error;
+    const pw_train_desc *job = &d->out->job;
+    const pw_model_desc *model = job->model;
+    if (model->layers < 1 || model->hidden < 1 || model->heads < 1 || model->vocabulary < 1 || job->sequence < 1 ||
+        job->global_batch < 1 || job->micro_batch < 1)
+        return skip(d->prediction, "model shape or batch is not given%s", "");
+    return PW_OK;
+}
+
+pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
+                   pw_training_row *out, pw_prediction *prediction, bool *runs, pw_error *error) {
+    static pw_status (*const steps[])(description *d, pw_error *error) = {describe_kind,   describe_model,   describe_plan,
+                                                                          describe_method, describe_machine, check_sizes};
+    description d = {context->state, context->catalogue, input, row, arena, out, prediction};
+    *runs = false;
+    prediction->why[0] = '\0';
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        PW_TRY(steps[i](&d, error));
+        if (*prediction->why) return PW_OK;
+    }
+    *runs = true;
+    return PW_OK;
+}

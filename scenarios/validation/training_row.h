@@ -1,0 +1,46 @@
+/* What the files of the training suite share: a row under description, look-up tables, the baseline.
+ *
+ *   training_row.c       a row becomes a cluster and a job, step by step
+ *   training_baseline.c  one MFU per GPU and precision
+ *   training.c           prediction; the suite
+ */
+#ifndef PW_SCENARIOS_VALIDATION_TRAINING_ROW_H
+#define PW_SCENARIOS_VALIDATION_TRAINING_ROW_H
+
+#include "scenarios/validation/layout.h"
+#include "scenarios/validation/training.h"
+
+typedef struct training_state {
+    pw_measured software, systems, layouts;
+    struct baseline_mfu {
+        const pw_device *device;
+        const char *width; /* "16", "8", "32" */
+        double mfu;
+    } *baseline;
+    uint32_t baseline_count;
+} training_state;
+
+/* What the steps of a description share. A step that finds that this version cannot run the row says why in the
+ * prediction. */
+typedef struct description {
+    const training_state *state;
+    const pw_catalogue *catalogue;
+    const pw_measured *input;
+    uint32_t row;
+    pw_arena *arena;
+    pw_training_row *out;
+    pw_prediction *prediction;
+} description;
+
+/* Marks the row as skipped, with a reason made of format and value. */
+pw_status skip(pw_prediction *prediction, const char *format, const char *value);
+
+/* Fills in what can be read from the row; *runs false with a reason when this version cannot run it. */
+pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
+                   pw_training_row *out, pw_prediction *prediction, bool *runs, pw_error *error);
+
+/* Needs the state's tables; fits on the fit rows of what ships. */
+pw_status baseline_prepare(pw_validation_context *context, training_state *state, pw_error *error);
+double baseline_seconds(const training_state *state, const pw_training_row *row); /* NaN: none */
+
+#endif
