@@ -97,4 +97,4 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 
 const pw_command pw_command_validate = {
     "validate", "SUITE", "replays published measurements: predicted against measured, beside a trivial baseline",
-    "Suites: training, memory, gemm, attention. Rows that cannot be simulated are listed with the reason.\n", options, 1, 1, run};
+    "Suites: training, knobs, memory, gemm, attention. Rows that cannot be simulated are listed with the reason.\n", options, 1, 1, run};

@@ -10,7 +10,7 @@
 
 #include "scenarios/validation/validation.h"
 
-const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_memory, &pw_suite_gemm, &pw_suite_attention, NULL};
+const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_knobs, &pw_suite_memory, &pw_suite_gemm, &pw_suite_attention, NULL};
 
 pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t size, pw_error *error) {
     const char *said = getenv("PODWRIGHT_VALIDATION");
@@ -31,6 +31,16 @@ pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t s
                    "the validation data are not beside '%s'", data);
 }
 
+/* Whether a cell is among "VALUE[,VALUE...]". */
+static bool is_among(const char *values, const char *cell) {
+    for (size_t length = strlen(cell);; values++) {
+        size_t size = strcspn(values, ",");
+        if (size == length && strncmp(values, cell, size) == 0) return true;
+        values += size;
+        if (!*values) return false;
+    }
+}
+
 /* True when a row's cell (or side) is among the values of "COLUMN=VALUE[,VALUE...]". */
 static bool matches(const pw_validation_context *context, uint32_t row, const char *only) {
     const char *value = strchr(only, '=') + 1;
@@ -38,12 +48,7 @@ static bool matches(const pw_validation_context *context, uint32_t row, const ch
     snprintf(column, sizeof column, "%.*s", (int)(value - 1 - only), only);
     const char *cell = strcmp(column, "side") == 0 ? pw_validation_side(context->split, context->input, row)
                                                    : pw_measured_text(context->input, row, column);
-    for (size_t length = strlen(cell);; value++) {
-        size_t size = strcspn(value, ",");
-        if (size == length && strncmp(value, cell, size) == 0) return true;
-        value += size;
-        if (!*value) return false;
-    }
+    return is_among(value, cell);
 }
 
 static pw_status check_only(const pw_measured *input, const char *only, pw_error *error) {
@@ -197,8 +202,37 @@ static pw_status choose_groups(const pw_suite *suite, const pw_measured *input, 
     return PW_OK;
 }
 
+/* Leaves out the derived rows that --only does not want. */
+static void leave_out(const pw_validation_context *context, const pw_validation_options *options, pw_prediction *predictions) {
+    for (uint32_t row = 0; row < context->input->rows; row++)
+        for (uint32_t i = 0; i < options->only_count && predictions[row].ran; i++) {
+            const char *only = options->only[i];
+            bool wanted = strncmp(only, "side=", 5) == 0 ? is_among(only + 5, predictions[row].side) : matches(context, row, only);
+            if (wanted) continue;
+            predictions[row].ran = false;
+            snprintf(predictions[row].why, sizeof predictions[row].why, "left out by --only");
+        }
+}
+
+static pw_status run_derived(const pw_suite *suite, const pw_catalogue *catalogue, const pw_validation_options *options,
+                             pw_arena *arena, pw_validation *validation, pw_error *error) {
+    pw_validation base, derived = {.suite = suite};
+    pw_validation_options of_base = {.data = options->data, .threads = options->threads, .interrupt = options->interrupt,
+                                     .user = options->user};
+    PW_TRY(pw_validation_run(suite->from, catalogue, &of_base, arena, &base, error));
+    PW_TRY(suite->derive(&base, arena, &derived, error));
+    const char *const *by = NULL;
+    PW_TRY(choose_groups(suite, derived.input, options, arena, &by, &derived.by_count, error));
+    derived.by = by;
+    for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(derived.input, options->only[i], error));
+    leave_out(&(pw_validation_context){.input = derived.input}, options, (pw_prediction *)derived.predictions);
+    *validation = derived;
+    return PW_OK;
+}
+
 pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue, const pw_validation_options *options,
                             pw_arena *arena, pw_validation *validation, pw_error *error) {
+    if (suite->from) return run_derived(suite, catalogue, options, arena, validation, error);
     char folder[4096], path[4608];
     PW_TRY(pw_validation_find(catalogue, folder, sizeof folder, error));
     pw_measured *shipped = pw_arena_alloc(arena, sizeof *shipped);

@@ -53,6 +53,7 @@ typedef struct pw_validation_context {
     pw_arena *arena;
 } pw_validation_context;
 
+struct pw_validation;
 typedef struct pw_suite {
     const char *name, *text;
     const char *unit;            /* of measured and predicted */
@@ -66,6 +67,11 @@ typedef struct pw_suite {
      * (an unreadable cell, say) makes it a skipped row with file:line and the reason; others end the run. */
     pw_status (*predict)(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error);
     void (*finish)(pw_validation_context *context); /* may be NULL; called once, also after a failure of predict */
+    /* A suite that compares rows of another one has no required columns, prepare, predict or finish: derive makes its rows
+     * (derived->input) and predictions, in arena, from all rows of `from`. */
+    const struct pw_suite *from;
+    pw_status (*derive)(const struct pw_validation *base, pw_arena *arena, struct pw_validation *derived, pw_error *error);
+    bool ratio; /* values are ratios: reports also say how often the prediction is on the right side of 1 */
 } pw_suite;
 extern const pw_suite *const pw_suite_table[]; /* ends with NULL */
 
@@ -80,6 +86,11 @@ typedef struct pw_score {
     double bias_pct, mape_pct, median_pct, p90_pct, worst_pct; /* NaN when n is 0 */
 } pw_score;
 pw_score pw_validation_score(const double *relative_errors, uint32_t count);
+
+/* Share of ratios whose prediction lies on the measured side of 1. Measured ratios within PW_RATIO_NOISE of 1 do not count:
+ * repeats of one published run differ by as much. *n: how many counted. */
+#define PW_RATIO_NOISE 0.02
+double pw_validation_sign_pct(const double *measured, const double *predicted, uint32_t count, uint32_t *n);
 
 typedef enum pw_variant { PW_VARIANT_PLAIN, PW_VARIANT_STACK, PW_VARIANT_BASELINE, PW_VARIANT_COUNT } pw_variant;
 
@@ -117,6 +128,6 @@ pw_status pw_validation_write_text(const pw_validation *validation, pw_file *out
 pw_status pw_validation_write_json(const pw_validation *validation, pw_file *out, pw_arena *arena, pw_error *error);
 pw_status pw_validation_write_csv(const pw_validation *validation, pw_file *out, pw_error *error);
 
-extern const pw_suite pw_suite_training, pw_suite_memory, pw_suite_gemm, pw_suite_attention;
+extern const pw_suite pw_suite_training, pw_suite_knobs, pw_suite_memory, pw_suite_gemm, pw_suite_attention;
 
 #endif

@@ -17,6 +17,17 @@ pw_score pw_validation_score(const double *relative_errors, uint32_t count) {
                       100 * fabs(summary.worst)};
 }
 
+double pw_validation_sign_pct(const double *measured, const double *predicted, uint32_t count, uint32_t *n) {
+    uint32_t right = 0;
+    *n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(fabs(measured[i] - 1) > PW_RATIO_NOISE)) continue;
+        ++*n;
+        right += predicted[i] != 1 && (predicted[i] > 1) == (measured[i] > 1);
+    }
+    return *n ? 100.0 * right / *n : NAN;
+}
+
 static double value_of(const pw_prediction *prediction, pw_variant variant) {
     return variant == PW_VARIANT_PLAIN ? prediction->plain
            : variant == PW_VARIANT_STACK ? prediction->stack
@@ -43,7 +54,7 @@ typedef struct grouping {
     const pw_validation *v;
     entry *entries;
     group *groups;
-    double *errors; /* scratch */
+    double *errors, *others; /* scratch */
     uint32_t entry_count, group_count;
 } grouping;
 
@@ -63,7 +74,8 @@ static pw_status grouping_make(const pw_validation *v, pw_arena *arena, grouping
     to->entries = pw_arena_alloc(arena, most * sizeof *to->entries);
     to->groups = pw_arena_alloc(arena, most * sizeof *to->groups);
     to->errors = pw_arena_alloc(arena, most * sizeof *to->errors);
-    return to->entries && to->groups && to->errors ? PW_OK : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+    to->others = pw_arena_alloc(arena, most * sizeof *to->others);
+    return to->entries && to->groups && to->errors && to->others ? PW_OK : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
 }
 
 /* The rows that ran by a column's text, in order of the text (column NULL: one group); or the skipped rows by reason. */
@@ -91,6 +103,17 @@ static pw_score score_rows(const grouping *g, pw_variant variant, uint32_t first
     return pw_validation_score(g->errors, count);
 }
 
+static double sign_of_rows(const grouping *g, pw_variant variant, uint32_t first, uint32_t rows, uint32_t *n) {
+    uint32_t count = 0;
+    for (uint32_t i = first; i < first + rows; i++) {
+        const pw_prediction *p = &g->v->predictions[g->entries[i].row];
+        if (isnan(value_of(p, variant))) continue;
+        g->errors[count] = p->measured;
+        g->others[count++] = value_of(p, variant);
+    }
+    return pw_validation_sign_pct(g->errors, g->others, count, n);
+}
+
 /* --- Claims, text --------------------------------------------------------------------------------------------------- */
 
 pw_status pw_validation_claim(const pw_validation *v, double mape_pct, double ratio, pw_arena *arena, pw_error *error) {
@@ -116,7 +139,7 @@ static void print_score(pw_file *out, const char *name, const pw_score *plain, c
             plain->median_pct, plain->p90_pct, plain->worst_pct);
     if (stack->n) pw_file_print(out, "  %5u %6.1f %6.1f", stack->n, stack->median_pct, stack->p90_pct);
     else pw_file_print(out, "  %5s %6s %6s", "-", "-", "-");
-    pw_file_print(out, "  %7.1f %6.1f %6.1f\n", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
+    pw_file_print(out, "  %7.1f %6.1f %6.1f", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
 }
 
 /* Text of a measured file without control characters, cut to `width` characters. */
@@ -136,8 +159,16 @@ static void print_rows(const grouping *g, pw_file *out, const char *title, uint3
     for (int variant = 0; variant < PW_VARIANT_COUNT; variant++)
         scores[variant] = score_rows(g, (pw_variant)variant, first, count);
     make_printable(title, 34, name, sizeof name);
-    if (scores[PW_VARIANT_PLAIN].n)
-        print_score(out, name, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
+    if (!scores[PW_VARIANT_PLAIN].n) return;
+    print_score(out, name, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
+    if (g->v->suite->ratio) {
+        uint32_t n;
+        double plain = sign_of_rows(g, PW_VARIANT_PLAIN, first, count, &n);
+        double baseline = sign_of_rows(g, PW_VARIANT_BASELINE, first, count, &n);
+        if (n) pw_file_print(out, "  %5u %6.1f %6.1f", n, plain, baseline);
+        else pw_file_print(out, "  %5u %6s %6s", n, "-", "-");
+    }
+    pw_file_text(out, "\n");
 }
 
 /* Skipped rows by reason, most frequent first. */
@@ -161,8 +192,10 @@ pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_aren
     group_rows(&g, NULL, false);
     pw_file_print(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, g.entry_count,
                   v->input->rows, "errors in % of the measured value", v->suite->baseline);
-    pw_file_print(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s\n", "", "n", "bias", "MAPE", "median", "p90", "worst",
+    pw_file_print(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s", "", "n", "bias", "MAPE", "median", "p90", "worst",
             "stack", "median", "p90", "base:M", "median", "p90");
+    if (v->suite->ratio) pw_file_print(out, "  %5s %6s %6s", "sign:n", "right", "base");
+    pw_file_text(out, "\n");
     print_rows(&g, out, "all rows", 0, g.entry_count);
     for (uint32_t b = 0; b < v->by_count; b++) {
         pw_file_print(out, "\nby %s\n", v->by[b]);
@@ -175,6 +208,14 @@ pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_aren
 }
 
 /* --- JSON, CSV ------------------------------------------------------------------------------------------------------ */
+
+static void json_sign(pw_json *json, const grouping *g, pw_variant variant, uint32_t first, uint32_t count) {
+    if (!g->v->suite->ratio) return;
+    uint32_t n;
+    double right = sign_of_rows(g, variant, first, count, &n);
+    pw_json_integer(json, "sign_n", n);
+    pw_json_number(json, "sign_right_pct", right);
+}
 
 static void json_score(pw_json *json, const pw_score *score) {
     pw_json_integer(json, "n", score->n);
@@ -204,6 +245,7 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
         group_rows(&g, NULL, false);
         pw_score score = score_rows(&g, (pw_variant)variant, 0, g.entry_count);
         json_score(&json, &score);
+        json_sign(&json, &g, (pw_variant)variant, 0, g.entry_count);
         pw_json_end(&json);
         pw_json_array(&json, "groups");
         for (uint32_t b = 0; b < v->by_count; b++) {
@@ -214,6 +256,7 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
                 pw_json_text(&json, "column", v->by[b]);
                 pw_json_text(&json, "value", g.groups[i].text);
                 json_score(&json, &score);
+                json_sign(&json, &g, (pw_variant)variant, g.groups[i].first, g.groups[i].count);
                 pw_json_end(&json);
             }
         }
