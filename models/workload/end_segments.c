@@ -14,12 +14,14 @@ void lower_end_segments(lowering *low) {
 
     move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_forward), stack->norm_kernels_forward);
     low->head_norm_forward = segment_end(low, "final norm");
+    cast_weights(low, (double)columns * (double)h, 1, false);
     multiply(low, plan->precision16, 1, plan->tokens, columns, h, 0);
     move_bytes(low, PW_KERNEL_LOSS, stack->loss_forward * logits, stack->loss_kernels_forward);
     low->head_forward = segment_end(low, "output layer");
     move_bytes(low, PW_KERNEL_LOSS, stack->loss_backward * logits, stack->loss_kernels_backward);
     multiply(low, plan->precision16, 1, plan->tokens, h, columns, 0);
     multiply(low, plan->precision16, 1, columns, h, plan->tokens, OUTPUT_COUNTED_APART);
+    cast_weights(low, (double)columns * (double)h, 1, true);
     move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * (double)columns * (double)h, ONE_SWEEP);
     low->head_backward = segment_end(low, "output layer backward");
     move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_backward), stack->norm_kernels_backward);
@@ -39,7 +41,7 @@ uint32_t optimizer_segment(lowering *low, double parameters, bool of_norm) {
 }
 
 uint32_t accumulate_segment(lowering *low, double parameters) {
-    if (low->plan->precision == PW_PRECISION_FP16) return PW_NONE;
+    if (low->plan->precision == PW_PRECISION_FP16 || low->plan->format.gradient_bytes > 0) return PW_NONE;
     move_bytes(low, PW_KERNEL_ELEMENTWISE, low->plan->stack.step_accumulate_bf16 * parameters, ONE_SWEEP);
     return segment_end(low, "gradient accumulation");
 }

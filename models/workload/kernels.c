@@ -49,9 +49,18 @@ uint32_t segment_end(lowering *low, const char *name) {
     return low->segments.count - 1;
 }
 
+/* A stack's row counts bytes of 16-bit tensors. */
+double element_bytes(const pw_plan *plan, double bytes) { return plan->format.element_bytes / 2 * bytes; }
+double wide_bytes(const pw_plan *plan, double bytes) { return plan->format.wide_bytes / 2 * bytes; }
+
+void cast_weights(lowering *low, double weights, double matrices, bool backward) {
+    const pw_format *format = &low->plan->format;
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, weights * (backward ? format->cast_gradient : format->cast_weight), matrices);
+}
+
 double hidden_bytes(const pw_plan *plan, double per_element) { /* of the tokens that a norm sees */
     double tokens = (double)plan->tokens / (plan->sequence_parallel ? (double)plan->t : 1);
-    return per_element * tokens * (double)plan->shape.hidden;
+    return wide_bytes(plan, per_element) * tokens * (double)plan->shape.hidden;
 }
 
 void cast(lowering *low, double per_token) {

@@ -78,9 +78,9 @@ static void block_add(lowering *low, list *ops, const block *b) {
 
 /* --- Layers ------------------------------------------------------------------------------------------------------ */
 
-static double hidden16(const pw_plan *plan) { return 2 * (double)plan->tokens * (double)plan->shape.hidden; }
+static double hidden16(const pw_plan *plan) { return plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden; }
 static double ring_bytes(const pw_plan *plan) { /* keys and values of one rank */
-    return 2 * 2 * (double)plan->tokens * (double)plan->shape.key_width / (double)plan->t;
+    return 2 * plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.key_width / (double)plan->t;
 }
 
 static void layer_forward_add(lowering *low, list *ops) {

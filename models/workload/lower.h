@@ -96,6 +96,10 @@ void linear_forward(lowering *low, int64_t n, int64_t k);
 void linear_backward(lowering *low, int64_t n, int64_t k);
 void cast(lowering *low, double per_token); /* fp8: bytes per token that casts move */
 void flash(lowering *low, int64_t queries, int64_t keys, bool causal, bool backward);
+double element_bytes(const pw_plan *plan, double bytes); /* a stack's count for 16-bit tensors, in the job's format */
+double wide_bytes(const pw_plan *plan, double bytes);    /* the same for norms, residuals and softmax */
+/* autocast: to the multiplies' format, in a kernel for each of so many matrices; backward: their gradients to fp32 */
+void cast_weights(lowering *low, double weights, double matrices, bool backward);
 double hidden_bytes(const pw_plan *plan, double per_element); /* of the tokens that a norm sees */
 uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was added since the last one */
 

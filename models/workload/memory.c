@@ -16,18 +16,18 @@
 static double layer_activations(const pw_plan *plan, int recompute) {
     const pw_model_shape *shape = &plan->shape;
     double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
-    double divisor = plan->sequence_parallel ? t : 1;
-    if (recompute == PW_RECOMPUTE_FULL) return 2 * tokens * h / divisor; /* the layer's input alone */
-    double input = plan->precision == PW_PRECISION_FP8 ? plan->stack.saved_input_fp8 : 2; /* of a linear layer */
+    double divisor = plan->sequence_parallel ? t : 1, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
+    if (recompute == PW_RECOMPUTE_FULL) return wide * tokens * h / divisor; /* the layer's input alone */
+    double input = plan->precision == PW_PRECISION_FP8 ? plan->stack.saved_input_fp8 : element; /* of a linear layer */
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
-    double whole = 2 * 2 * h + 2 * input * h + (plan->stack.dropout ? 2 * h : 0);
+    double whole = 2 * wide * h + 2 * input * h + (plan->stack.dropout ? 2 * h : 0);
     double q = (double)shape->query_width, k = (double)shape->key_width, f = (double)shape->ffn;
     /* Queries, the projection's input; keys, values; inner MLP activations and the second matrix's input. */
-    double split = 2 * q + input * q + 2 * 2 * k + 2 * (double)shape->fc1 * f + input * f;
+    double split = element * q + input * q + 2 * element * k + element * (double)shape->fc1 * f + input * f;
     double bytes = tokens * (whole / divisor + split / t);
     if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE) {
-        /* Softmax output, dropout output and its mask; without dropout the output alone. */
-        double per_score = plan->stack.dropout ? 5 : 2;
+        /* Softmax output, dropout output and its mask; without dropout the output, and its cast where that is narrower. */
+        double per_score = wide + (plan->stack.dropout ? element + 1 : wide != element ? element : 0);
         bytes += per_score * (double)shape->heads * (double)plan->sequence * tokens / t;
     }
     return bytes;
@@ -36,11 +36,12 @@ static double layer_activations(const pw_plan *plan, int recompute) {
 static pw_memory_account account_of(const pw_plan *plan, const pw_device *device, int64_t stage) {
     pw_memory_account account = {0};
     double parameters = pw_plan_stage_parameters(plan, stage), shards = plan->zero1 ? (double)(plan->d * plan->c) : 1;
-    account.weights = 2 * parameters;
+    account.weights = (plan->format.weight_bytes + plan->format.copy_bytes) * parameters;
     account.gradients = plan->gradient_bytes * parameters;
     account.optimizer = plan->optimizer_bytes * parameters / shards;
 
     double tokens = (double)plan->tokens, h = (double)plan->shape.hidden, t = (double)plan->t;
+    double element = plan->format.element_bytes, wide = plan->format.wide_bytes;
     double divisor = plan->sequence_parallel ? t : 1, in_flight = (double)pw_plan_in_flight(plan, stage);
     double per_chunk = (double)plan->per_chunk;
     /* A short end chunk has a layer less, in every micro-batch of that chunk; the account takes full chunks for the
@@ -54,11 +55,11 @@ static pw_memory_account account_of(const pw_plan *plan, const pw_device *device
         account.logits += passes * (8 * tokens + (plan->stack.dropout ? tokens * h / divisor : 0));
     }
     if (stage == plan->p - 1) /* inputs of the final norm and the output layer; logits */
-        account.logits += 2 * 2 * tokens * h / divisor + plan->stack.logits * tokens * (double)plan->vocabulary / t;
+        account.logits += (wide + element) * tokens * h / divisor + plan->stack.logits * tokens * (double)plan->vocabulary / t;
 
-    if (plan->sequence_parallel) account.buffers += 2 * 2 * tokens * h; /* gathered input and its gradient */
-    if (plan->p > 1) account.buffers += 4 * 2 * tokens * h / divisor;   /* a message each way, each direction */
-    if (plan->c > 1) account.buffers += 2 * 2 * 2 * 2 * tokens * (double)plan->shape.key_width / t;
+    if (plan->sequence_parallel) account.buffers += 2 * element * tokens * h; /* gathered input and its gradient */
+    if (plan->p > 1) account.buffers += 4 * element * tokens * h / divisor;   /* a message each way, each direction */
+    if (plan->c > 1) account.buffers += 2 * 2 * 2 * element * tokens * (double)plan->shape.key_width / t;
     if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += layer_activations(plan, PW_RECOMPUTE_NONE);
 
     double used = account.weights + account.gradients + account.optimizer + account.activations + account.logits +

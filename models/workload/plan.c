@@ -27,8 +27,9 @@ static const pw_field train_fields[] = {
     COUNT_FIELD(context_parallel, 1, "1", "GPUs that share every sequence (ring exchange of keys and values)."),
     COUNT_FIELD(data_parallel, 0, "0", "Copies of the model; 0: what is left of the cluster."),
     COUNT_FIELD(virtual_stages, 1, "1", "Model chunks of a pipeline stage; above 1: the interleaved schedule."),
-    {"precision", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(precision), 0, 0, "bf16", pw_precision_names, NULL,
-     "Number format of the linear layers (fp16, bf16 or fp8)."},
+    {"precision", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(precision), 0, 0, "bf16", pw_format_names, NULL,
+     "Number format: of the linear layers (fp32, tf32, fp16, bf16, fp8), with fp32 masters in the optimizer below 32 bits; or "
+     "autocast of fp32 weights (fp16-amp, bf16-amp)."},
     {"recompute", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(recompute), 0, 0, "none", recompute_names, NULL,
      "Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full)."},
     {"sharding", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(sharding), 0, 0, "zero1", sharding_names, NULL,
@@ -190,18 +191,6 @@ static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
     return PW_OK;
 }
 
-static pw_status check_precision(const checker *at, const pw_device *device, pw_plan *plan) {
-    plan->precision = (pw_precision)plan->desc->precision;
-    plan->precision16 = plan->precision == PW_PRECISION_FP16 ? PW_PRECISION_FP16 : PW_PRECISION_BF16;
-    if (plan->precision != PW_PRECISION_FP16 && plan->precision != PW_PRECISION_BF16 && plan->precision != PW_PRECISION_FP8)
-        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "use fp16, bf16 or fp8",
-                       "training in %s is not modelled", pw_precision_names[plan->precision]);
-    if (device && !(device->peak_flops[plan->precision] > 0))
-        REFUSE(at, "choose another precision or GPU", "%s has no %s arithmetic", device->name,
-               pw_precision_names[plan->precision]);
-    return PW_OK;
-}
-
 static void apply_switch(bool *value, int given) {
     if (given == 0 || given == 1) *value = given;
 }
@@ -233,18 +222,26 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     PW_TRY(check_tensor(at, plan));
     PW_TRY(check_sizes(at, gpus, plan));
     PW_TRY(check_pipeline(at, plan));
-    PW_TRY(check_precision(at, device, plan));
+    PW_TRY(pw_format_read(catalogue, desc->precision, &plan->format, file, line, error));
+    if (device) PW_TRY(pw_format_check(&plan->format, device, file, line, error));
+    plan->precision = plan->format.matrix;
+    plan->precision16 = plan->format.other;
     plan->tokens = plan->sequence / plan->c * plan->micro_batch;
     int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
     plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
     plan->zero1 = desc->sharding == PW_SHARDING_ZERO1;
     bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
     plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
-    plan->parameter_wire_bytes = fp8 && plan->stack.fp8_parameter_gather ? 1 : 2;
+    if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;
+    plan->parameter_wire_bytes = fp8 && plan->stack.fp8_parameter_gather ? 1 : plan->format.weight_bytes;
     plan->bucket_bytes = desc->bucket_bytes > 0 ? desc->bucket_bytes
                                                 : plan->stack.bucket_elements * plan->gradient_wire_bytes;
     plan->gradient_bytes = fp16 ? plan->stack.gradient_fp16 : plan->stack.gradient_bf16;
     plan->optimizer_bytes = fp16 ? plan->stack.optimizer_fp16 : plan->stack.optimizer_bf16;
+    if (!isnan(plan->format.gradient_bytes)) { /* the weights are the masters: two moments are left */
+        plan->gradient_bytes = plan->format.gradient_bytes;
+        plan->optimizer_bytes = 8;
+    }
     return PW_OK;
 }
 

@@ -2,6 +2,7 @@
 #ifndef PW_MODELS_WORKLOAD_PLAN_H
 #define PW_MODELS_WORKLOAD_PLAN_H
 
+#include "models/workload/format.h"
 #include "models/workload/stack.h"
 #include "models/workload/train.h"
 
@@ -28,7 +29,8 @@ typedef struct pw_plan {
     bool short_ends;     /* the first and the last chunk have one layer less */
     bool sequence_parallel; /* and t > 1 */
     bool zero1;
-    pw_precision precision, precision16; /* of linear layers; of the rest */
+    pw_format format;
+    pw_precision precision, precision16; /* of linear layers; of the rest: the format's */
     double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
     double gradient_bytes, optimizer_bytes; /* kept per parameter */
 } pw_plan;

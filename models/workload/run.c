@@ -51,6 +51,8 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     to.items = pw_arena_alloc(arena, to.capacity * sizeof *to.items);
     if (!to.items) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
+    if (!isnan(plan->format.gradient_bytes))
+        note(&to, "Number format %s: %s (%s).", plan->format.name, plan->format.text, plan->format.source);
     note(&to, "Matrix multiplies in %s: %s.", pw_precision_names[plan->precision],
          pw_gpu_provenance(s->gpu, PW_KERNEL_GEMM, plan->precision));
     if (plan->stack.flash_attention)

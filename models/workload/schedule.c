@@ -39,7 +39,7 @@ static bool is_end(const stage_writer *w, int64_t chunk, bool first) {
 }
 
 static double message_bytes(const pw_plan *plan) {
-    double bytes = 2 * (double)plan->tokens * (double)plan->shape.hidden;
+    double bytes = plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden;
     return plan->sequence_parallel || plan->stack.scatter_gather ? bytes / (double)plan->t : bytes;
 }
 
@@ -61,7 +61,8 @@ static void message_add(stage_writer *w, pw_op_kind kind, bool backward, int64_t
         op->signal = backward ? SLOT_SEND_BACKWARD : SLOT_SEND_FORWARD;
     } else if (plan->t > 1 && plan->stack.scatter_gather && !plan->sequence_parallel) {
         op->signal = SLOT_SHARE; /* every tensor-parallel rank got 1/t; on its own stream, so that it holds up no layer */
-        collective_add(low, &w->ops, PW_COLLECTIVE_ALL_GATHER, GROUP_TENSOR, 2 * (double)plan->tokens * (double)plan->shape.hidden,
+        collective_add(low, &w->ops, PW_COLLECTIVE_ALL_GATHER, GROUP_TENSOR,
+                       plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden,
                        CATEGORY_TENSOR, stream, SLOT_SHARE, done);
     } else {
         op->signal = done;

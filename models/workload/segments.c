@@ -27,7 +27,7 @@ static void unfused(lowering *low, bool backward) {
         multiply(low, plan->precision16, batch, s, dim, s, 0);
     }
     double scores = (double)batch * (double)s * (double)s;
-    move_bytes(low, PW_KERNEL_SOFTMAX, scores * (backward ? plan->stack.softmax_backward : plan->stack.softmax_forward),
+    move_bytes(low, PW_KERNEL_SOFTMAX, wide_bytes(plan, scores * (backward ? plan->stack.softmax_backward : plan->stack.softmax_forward)),
                backward ? plan->stack.softmax_kernels_backward : plan->stack.softmax_kernels_forward);
 }
 
@@ -41,9 +41,10 @@ static void attention_in_forward(lowering *low) {
     const pw_model_shape *shape = &plan->shape;
     double t = (double)plan->t, q = (double)shape->query_width / t, k = (double)shape->key_width / t;
     cast(low, plan->stack.cast_input * (double)shape->hidden + plan->stack.cast_inner * q);
+    cast_weights(low, (double)shape->hidden * 2 * (q + k), 4, false);
     linear_forward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
-               (double)plan->tokens * (plan->stack.query_forward * q + plan->stack.key_forward * k),
+               element_bytes(plan, (double)plan->tokens * (plan->stack.query_forward * q + plan->stack.key_forward * k)),
                plan->stack.attention_kernels_forward);
 }
 
@@ -53,10 +54,11 @@ static void attention_in_backward(lowering *low) {
     double t = (double)plan->t, q = (double)shape->query_width / t, k = (double)shape->key_width / t;
     double weights = (double)shape->hidden * 2 * (q + k);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
-               (double)plan->tokens * (plan->stack.query_backward * q + plan->stack.key_backward * k) +
+               element_bytes(plan, (double)plan->tokens * (plan->stack.query_backward * q + plan->stack.key_backward * k)) +
                    plan->stack.wgrad_accumulate * weights,
                plan->stack.attention_kernels_backward);
     cast(low, plan->stack.cast_gradient * (double)shape->hidden + plan->stack.cast_gradient_inner * (q + 2 * k));
+    cast_weights(low, weights, 4, true);
     linear_backward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
 }
 
@@ -72,9 +74,11 @@ static void mlp_forward(lowering *low) {
     const pw_model_shape *shape = &plan->shape;
     double f = (double)shape->ffn / (double)plan->t;
     cast(low, plan->stack.cast_input * (double)shape->hidden + plan->stack.cast_inner * f);
+    cast_weights(low, (double)shape->hidden * f * (double)(shape->fc1 + 1), (double)(shape->fc1 + 1), false);
     linear_forward(low, shape->fc1 * shape->ffn / plan->t, shape->hidden);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
-               (double)plan->tokens * f * (plan->model->gated ? plan->stack.gated_forward : plan->stack.mlp_forward),
+               element_bytes(plan, (double)plan->tokens * f *
+                                       (plan->model->gated ? plan->stack.gated_forward : plan->stack.mlp_forward)),
                plan->stack.mlp_kernels_forward);
     linear_forward(low, shape->hidden, shape->ffn / plan->t);
 }
@@ -84,9 +88,11 @@ static void mlp_backward(lowering *low) {
     const pw_model_shape *shape = &plan->shape;
     double f = (double)shape->ffn / (double)plan->t, h = (double)shape->hidden, fc1 = (double)shape->fc1;
     cast(low, plan->stack.cast_gradient * h + plan->stack.cast_gradient_inner * fc1 * f);
+    cast_weights(low, h * f * (fc1 + 1), fc1 + 1, true);
     linear_backward(low, shape->hidden, shape->ffn / plan->t);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
-               (double)plan->tokens * f * (plan->model->gated ? plan->stack.gated_backward : plan->stack.mlp_backward) +
+               element_bytes(plan, (double)plan->tokens * f *
+                                       (plan->model->gated ? plan->stack.gated_backward : plan->stack.mlp_backward)) +
                    plan->stack.wgrad_accumulate * h * f * (fc1 + 1),
                plan->stack.mlp_kernels_backward);
     linear_backward(low, shape->fc1 * shape->ffn / plan->t, shape->hidden);

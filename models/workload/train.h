@@ -14,6 +14,7 @@
 #include "models/node/cluster.h"
 #include "models/program/blame.h"
 #include "models/program/executor.h"
+#include "models/workload/format.h"
 
 typedef struct pw_model_desc {
     const char *name;
@@ -46,7 +47,7 @@ typedef struct pw_train_desc {
     int64_t tensor_parallel, pipeline_parallel, context_parallel;
     int64_t data_parallel;   /* 0: what is left of the cluster */
     int64_t virtual_stages;  /* model chunks per pipeline stage */
-    int precision;           /* pw_precision: fp16, bf16, fp8 */
+    int precision;           /* pw_precision, or a mixed format: index into pw_format_names */
     int recompute, sharding, schedule;
     const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */

@@ -76,7 +76,7 @@ static void put_head(const pw_run_report *r, pw_file *file) {
     snprintf(line, sizeof line, "%s, %s parameters; sequence %s, batch %s sequences (%s tokens), %s",
              job->model->name ? job->model->name : "model", large(result->parameters, a, sizeof a),
              pw_layout_count(job->sequence, b, sizeof b), pw_layout_count(job->global_batch, c, sizeof c),
-             large(tokens, d, sizeof d), pw_precision_names[job->precision]);
+             large(tokens, d, sizeof d), pw_format_names[job->precision]);
     pw_file_text(file, "  job      ");
     pw_layout_wrap(file, 11, WIDTH, line);
     snprintf(line, sizeof line, "tensor %" PRId64 " x pipeline %" PRId64, job->tensor_parallel, job->pipeline_parallel);

@@ -10,7 +10,8 @@ typedef struct pw_training_row {
     pw_train_desc job;
     const pw_device *device;
     const char *stack;
-    const char *width; /* of the operands, in bits: "16", "8" */
+    const char *width; /* of the operands, in bits: "32", "16", "8" */
+    pw_precision arithmetic; /* of the linear layers */
     int64_t gpus, gpus_per_node;
     double measured; /* s */
 } pw_training_row;

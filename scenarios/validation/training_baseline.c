@@ -10,7 +10,7 @@ static double model_flops_per_gpu(const pw_training_row *row) {
            (double)row->job.global_batch / (double)row->gpus;
 }
 
-static double peak_of(const pw_training_row *row) { return row->device->peak_flops[row->job.precision]; }
+static double peak_of(const pw_training_row *row) { return row->device->peak_flops[row->arithmetic]; }
 
 typedef struct mfu_sample {
     const pw_device *device;

@@ -93,6 +93,7 @@ static pw_status describe_method(description *d, pw_error *error) {
     else if (starts_with(precision, "fp8") || starts_with(precision, "mxfp8")) job->precision = PW_PRECISION_FP8;
     else return skip(d->prediction, "precision '%s' is not modelled yet", precision);
     d->out->width = job->precision == PW_PRECISION_FP8 ? "8" : "16";
+    d->out->arithmetic = (pw_precision)job->precision;
 
     if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
     else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;

@@ -35,7 +35,7 @@ static void no_pipeline(pw_train_desc *d) { d->virtual_stages = 2; }
 static void no_sequence(pw_train_desc *d) { d->sequence = 0; }
 static void absurd_sequence(pw_train_desc *d) { d->sequence = 1000000000; d->micro_batch = 64; d->global_batch = 6400; }
 static void unknown_stack(pw_train_desc *d) { d->stack = "megatron-1066"; }
-static void wide_format(pw_train_desc *d) { d->precision = PW_PRECISION_FP32; }
+static void narrow_format(pw_train_desc *d) { d->precision = PW_PRECISION_FP4; }
 static void odd_context(pw_train_desc *d) { d->sequence = 8190; d->context_parallel = 4; }
 static void no_flash(pw_train_desc *d) { d->context_parallel = 2; d->flash_attention = 0; }
 static void no_model(pw_train_desc *d) { d->model = NULL; }
@@ -61,7 +61,7 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("train.sequence is 0", "Tokens of a sequence", no_sequence);
     expect_refusal("too many tokens", "beyond any", absurd_sequence);
     expect_refusal("no software stack is called 'megatron-1066'", "megatron-2021", unknown_stack);
-    expect_refusal("training in fp32 is not modelled", "fp16, bf16 or fp8", wide_format);
+    expect_refusal("training in fp4 is not modelled", "number formats: fp32", narrow_format);
     expect_refusal("sequence 8190 is not a multiple of 2 x context_parallel 4", "two equal slices", odd_context);
     expect_refusal("context parallel needs flash attention", "flash_attention", no_flash);
     expect_refusal("train.model is missing", "The model to train", no_model);
