@@ -52,7 +52,7 @@
 ---@field context_parallel? integer GPUs that share every sequence (ring exchange of keys and values).
 ---@field data_parallel? integer Copies of the model; 0: what is left of the cluster.
 ---@field virtual_stages? integer Model chunks of a pipeline stage; above 1: the interleaved schedule.
----@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of the linear layers (fp16, bf16 or fp8).
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4"|"fp16-amp"|"bf16-amp" Number format: of the linear layers (fp32, tf32, fp16, bf16, fp8), with fp32 masters in the optimizer below 32 bits; or autocast of fp32 weights (fp16-amp, bf16-amp).
 ---@field recompute? "none"|"selective"|"full" Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full).
 ---@field sharding? "none"|"zero1" zero1: each data-parallel rank keeps its share of the optimizer's state.
 ---@field schedule? "1f1b"|"gpipe" Order of passes in the pipeline.
