@@ -25,8 +25,26 @@ typedef enum pw_field_type {
     PW_FIELD_TEXT,    /* const char * in the arena of the description */
     PW_FIELD_CHOICE,  /* int: index into choices */
     PW_FIELD_RECORD,  /* an embedded struct of kind `record` */
-    PW_FIELD_POINTER  /* pointer to a struct of kind `record`, NULL when not given */
+    PW_FIELD_POINTER, /* pointer to a struct of kind `record`, NULL when not given */
+    PW_FIELD_ONE_OF, /* pw_one_of: a record of one of `kinds` */
+    PW_FIELD_LIST     /* pw_list: values of the type `item` */
 } pw_field_type;
+
+typedef struct pw_kind pw_kind;
+
+/* A record that carries its kind; record NULL: not given. */
+typedef struct pw_one_of {
+    const pw_kind *kind;
+    const void *record;
+} pw_one_of;
+
+/* Several values of one type: int64_t, double, bool, int (choice), const char * or pw_one_of. items NULL: not given; an
+ * empty list that was given has items. Items are counted from 1 in Lua, in paths and in messages. */
+typedef struct pw_list {
+    const void *items;
+    uint32_t count;
+} pw_list;
+enum { PW_LIST_MOST = 1000000 }; /* items of any list */
 
 /* Dimension of a number or integer. A dimensioned field refuses a bare number. */
 typedef enum pw_unit {
@@ -57,19 +75,32 @@ const char *pw_unit_format(double value, pw_unit unit, char *text, size_t size);
  * names the nearest one of the wanted dimension. */
 pw_status pw_unit_parse(const char *text, pw_unit wanted, double *value, bool *has_unit, pw_unit *unit, pw_error *error);
 
-typedef struct pw_kind pw_kind;
-
+/* A list is declared by a field of its own for the item, with offset 0 and no default; what it says of type, unit, range and
+ * kinds holds for each item:
+ *
+ *   static const pw_field layers_of_a_stage = {"layers of a stage", PW_FIELD_INTEGER, PW_UNIT_NONE, 0, 1, 1e4, .text = "..."};
+ *   {"stage_layers", PW_FIELD_LIST, PW_UNIT_NONE, AT(stage_layers), 1, 512, "", .item = &layers_of_a_stage, .text = "..."},
+ *
+ *   static const pw_kind *const layer_kinds[] = {&pw_conv_kind, &pw_pool_kind, NULL};
+ *   static const pw_field layer = {"layer", PW_FIELD_ONE_OF, .kinds = layer_kinds, .text = "..."};
+ *   {"layers", PW_FIELD_LIST, PW_UNIT_NONE, AT(layers), 1, 10000, .item = &layer, .text = "..."},
+ *
+ * Lua writes { 12, 14, 14, 12 } and { o.conv { ... }, o.pool { ... } }; --set job.stage_layers=12,14,14,12 replaces the list,
+ * --set job.stage_layers[2]=13 and --set job.model.layers[3].channels=64 one item or a field of it. A message that is about
+ * an item says kind.field[index] or kind.field[index].field, and then the line of that item is found. */
 typedef struct pw_field {
     const char *name;            /* field's name in Lua; NULL ends the table */
     pw_field_type type;
     pw_unit unit;
     size_t offset;               /* offsetof in the description struct */
-    double minimum, maximum;     /* inclusive range of numbers and integers, SI; both 0: no limits */
-    const char *preset;          /* default as text in the syntax of --set ("8", "400 Gbps", "zero1"); NULL: required;
-                                    "" : optional without default (number NaN, integer 0, text NULL, pointer NULL) */
+    double minimum, maximum;     /* inclusive range of numbers and integers, SI; of a list, of its count; both 0: no limits */
+    const char *preset;          /* default as text in the syntax of --set ("8", "400 Gbps", "zero1", "1,2"); NULL: required;
+                                    "" : optional without default (number NaN, integer 0, others NULL) */
     const char *const *choices;  /* PW_FIELD_CHOICE: NULL-terminated names, in the order of the C enum */
     const pw_kind *record;       /* PW_FIELD_RECORD, PW_FIELD_POINTER */
     const char *text;            /* one sentence for documentation and help */
+    const pw_kind *const *kinds; /* PW_FIELD_ONE_OF: the permitted kinds, NULL-terminated */
+    const struct pw_field *item; /* PW_FIELD_LIST */
 } pw_field;
 
 struct pw_kind {
@@ -90,8 +121,24 @@ const char *pw_kind_nearest(const pw_kind *kind, const char *name);
 /* Nearest string of a NULL-terminated list, or NULL. */
 const char *pw_nearest(const char *const *names, const char *name);
 
-/* "between 1 and 4096", "at least 1 B", "" when there are no limits. Returns text. */
+/* "between 1 and 4096", "at least 1 B", "" when there are no limits; of a list "1 to 512 items, each between 1 and 9".
+ * Returns text. */
 const char *pw_field_range_text(const pw_field *field, char *text, size_t size);
+
+/* "a whole number", "a conv or a pool", "a list of whole numbers": what a field takes, for messages. Returns text. */
+const char *pw_field_wanted_text(const pw_field *field, char *text, size_t size);
+/* What a nested field holds: the record of a RECORD, POINTER or ONE_OF and its kind, or NULL (also for other types). */
+const void *pw_field_record(const pw_field *field, const void *description, const pw_kind **kind);
+/* The kinds a field may hold: index 0, 1, ... of a RECORD, POINTER, ONE_OF or of the items of a LIST; NULL beyond. */
+const pw_kind *pw_field_kind(const pw_field *field, size_t index);
+/* The list in a field; empty for other types. */
+pw_list pw_field_list(const pw_field *field, const void *description);
+/* Item `index` (from 0) of a list as a field of its own, so that what reads and sets fields works on items too: its
+ * description is the returned address. It is called "stage_layers[2]" in messages; name holds that text as long as the field
+ * is used (PW_ITEM_NAME bytes). */
+enum { PW_ITEM_NAME = 96 };
+pw_field pw_field_item(const pw_field *field, uint32_t index, char name[PW_ITEM_NAME]);
+const void *pw_list_at(const pw_field *field, pw_list list, uint32_t index);
 
 /* Setters check type, unit and range and name the field, its range and a hint in the error. file/line: where the user
  * wrote it. has_unit: the value carried a unit of dimension `unit`. */
@@ -101,11 +148,29 @@ pw_status pw_field_set_text(const pw_kind *kind, const pw_field *field, void *de
                             pw_arena *arena, const char *file, int line, pw_error *error);
 pw_status pw_field_set_bool(const pw_kind *kind, const pw_field *field, void *description, bool value,
                             const char *file, int line, pw_error *error);
-/* Parses text in the syntax of the command line ("8", "400 Gbps", "true", "zero1") into any scalar field. */
+/* Puts a record of a permitted kind into a POINTER or ONE_OF. */
+pw_status pw_field_set_record(const pw_kind *kind, const pw_field *field, void *description, pw_one_of value,
+                              const char *file, int line, pw_error *error);
+/* Replaces a list by `count` items, none of them given yet; *items is their memory in the arena, to be filled through
+ * pw_field_item. */
+pw_status pw_field_set_list(const pw_kind *kind, const pw_field *field, void *description, uint64_t count,
+                            pw_arena *arena, const char *file, int line, void **items, pw_error *error);
+/* Parses text in the syntax of the command line ("8", "400 Gbps", "true", "zero1", "12,14,14,12") into a scalar field or a list
+ * of scalars. An empty text is an empty list, or none where the field is optional. */
 pw_status pw_field_parse(const pw_kind *kind, const pw_field *field, void *description, const char *text,
                          pw_arena *arena, const char *file, int line, pw_error *error);
-/* Sets "a.b.c" below description by pw_field_parse; names the nearest field when a part is unknown. Pointer records
- * that are shared are copied into the arena first, so that an override never changes a shared preset. */
+/* Goes down "a.b[3].c" below description; names the nearest field when a part is unknown. Records and lists on the way are
+ * copied into the arena, so that an override never changes a shared preset. What was reached is set through its kind,
+ * field and description; of an item the field is called "b[3]". */
+typedef struct pw_reached {
+    const pw_kind *kind;
+    pw_field field;
+    void *description;
+    char name[PW_ITEM_NAME]; /* of the field, when it is an item: do not copy a pw_reached */
+} pw_reached;
+pw_status pw_description_reach(const pw_kind *kind, void *description, const char *path, pw_arena *arena,
+                               pw_reached *reached, pw_error *error);
+/* Sets what lies at a path by pw_field_parse. */
 pw_status pw_description_set_path(const pw_kind *kind, void *description, const char *path, const char *text,
                                   pw_arena *arena, pw_error *error);
 /* Required fields are present and every check passes, depth first. */

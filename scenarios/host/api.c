@@ -16,17 +16,47 @@ static const pw_field scenario_fields[] = {
 const pw_kind pw_scenario_kind = {"scenario", "A cluster and what runs on it: what a file returns.",
                                   sizeof(pw_scenario_desc), scenario_fields, NULL};
 
-const pw_kind *const pw_api_kinds[] = {&pw_scenario_kind, &pw_cluster_kind, &pw_node_kind, &pw_network_kind,
-                                       &pw_train_kind,    &pw_model_kind,   NULL};
+static size_t collect(const pw_kind *kind, const pw_kind **kinds, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (kinds[i] == kind) return count;
+    PW_CHECK(count + 1 < PW_API_MOST);
+    kinds[count++] = kind;
+    const pw_kind *inner;
+    for (const pw_field *field = kind->fields; field->name; field++)
+        for (size_t i = 0; (inner = pw_field_kind(field, i)); i++) count = collect(inner, kinds, count);
+    return count;
+}
+
+size_t pw_api_kinds(const pw_kind *root, const pw_kind *kinds[PW_API_MOST]) {
+    size_t count = collect(root, kinds, 0);
+    kinds[count] = NULL;
+    return count;
+}
 
 const pw_kind *pw_api_kind(const char *name) {
-    for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++)
+    const pw_kind *kinds[PW_API_MOST];
+    pw_api_kinds(&pw_scenario_kind, kinds);
+    for (const pw_kind **kind = kinds; *kind; kind++)
         if (strcmp((*kind)->name, name) == 0) return *kind;
     return NULL;
 }
 
+static pw_status load_model(const pw_catalogue *catalogue, const char *name, void *desc, pw_arena *arena, pw_error *error) {
+    return pw_model_preset(catalogue, name, desc, arena, error);
+}
+
+static const pw_preset_kind preset_kinds[] = {{&pw_model_kind, "models", load_model}};
+
+const pw_preset_kind *pw_api_presets(const pw_kind *kind) {
+    for (size_t i = 0; i < sizeof preset_kinds / sizeof *preset_kinds; i++)
+        if (preset_kinds[i].kind == kind) return &preset_kinds[i];
+    return NULL;
+}
+
 const char *pw_api_type_text(const pw_field *field, char *text, size_t size) {
-    const char *unit = pw_unit_text(field->unit);
+    const char *unit = pw_unit_text(field->unit), *item_unit = field->item ? pw_unit_text(field->item->unit) : "";
+    const pw_kind *kind;
+    char inner[400];
     size_t used;
     switch (field->type) {
     case PW_FIELD_NUMBER: snprintf(text, size, *unit ? "quantity in %s" : "number%s", unit); break;
@@ -39,7 +69,19 @@ const char *pw_api_type_text(const pw_field *field, char *text, size_t size) {
         for (int i = 0; field->choices[i] && used < size; i++)
             used += (size_t)snprintf(text + used, size - used, "%s\"%s\"", i ? ", " : "", field->choices[i]);
         break;
-    default: snprintf(text, size, "o.%s", field->record->name);
+    case PW_FIELD_LIST:
+        switch (field->item->type) {
+        case PW_FIELD_NUMBER: snprintf(text, size, *item_unit ? "list of quantities in %s" : "list of numbers%s", item_unit); break;
+        case PW_FIELD_INTEGER: snprintf(text, size, "list of whole numbers%s%s", *item_unit ? " of " : "", item_unit); break;
+        case PW_FIELD_TEXT: snprintf(text, size, "list of texts"); break;
+        default: snprintf(text, size, "list of %s", pw_api_type_text(field->item, inner, sizeof inner));
+        }
+        break;
+    default:
+        used = 0;
+        text[0] = '\0';
+        for (size_t i = 0; (kind = pw_field_kind(field, i)) && used < size; i++)
+            used += (size_t)snprintf(text + used, size - used, "%so.%s", i ? ", " : "", kind->name);
     }
     return text;
 }

@@ -15,8 +15,19 @@ typedef struct pw_scenario_desc {
 } pw_scenario_desc;
 extern const pw_kind pw_scenario_kind;
 
-extern const pw_kind *const pw_api_kinds[]; /* scenario, cluster, node, network, train, model; ends with NULL */
-const pw_kind *pw_api_kind(const char *name); /* NULL when there is none */
+/* The kinds that fields of root reach, each once, root first and each before what its fields hold: those with a constructor.
+ * Ends with NULL; returns the count. A kind joins the API by being the type of a field. */
+enum { PW_API_MOST = 128 };
+size_t pw_api_kinds(const pw_kind *root, const pw_kind *kinds[PW_API_MOST]);
+const pw_kind *pw_api_kind(const char *name); /* below scenario; NULL when there is none */
+
+/* Kinds whose name stands for a row of the catalogue: o.model "gpt3-175b". */
+typedef struct pw_preset_kind {
+    const pw_kind *kind;
+    const char *table; /* of the catalogue, for hints */
+    pw_status (*load)(const pw_catalogue *catalogue, const char *name, void *desc, pw_arena *arena, pw_error *error);
+} pw_preset_kind;
+const pw_preset_kind *pw_api_presets(const pw_kind *kind); /* NULL: the kind has none */
 
 /* "number, bytes/s", "one of fp16, bf16", "o.node": what a field takes, for help and pages. Returns text. */
 const char *pw_api_type_text(const pw_field *field, char *text, size_t size);

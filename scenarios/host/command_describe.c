@@ -10,13 +10,13 @@ static const pw_option options[] = {PW_SCENARIO_OPTIONS,
                                     PW_HELP_OPTION,
                                     {0}};
 
-enum { MOST_FIELDS = 512, LONGEST = 256 };
+enum { LONGEST = 256 };
 
 typedef struct listing {
     const pw_scenario *scenario;
     pw_arena *arena;
     pw_described_field *fields;
-    size_t count;
+    size_t count, capacity;
 } listing;
 
 /* Where the value of a path comes from; a field of a preset inherits the preset's origin. */
@@ -33,23 +33,51 @@ static void origin_text(const pw_scenario *scenario, const char *path, const cha
     else snprintf(text, size, "%s:%d", origin->file, origin->line);
 }
 
+static pw_status add(listing *out, const pw_kind *kind, const pw_field *field, const void *desc, const char *path,
+                     const char *parent, pw_error *error) {
+    char origin[LONGEST + 64];
+    if (out->count == out->capacity) { /* the old array stays in the arena */
+        size_t grown = out->capacity ? 2 * out->capacity : 128;
+        pw_described_field *fields = pw_arena_alloc(out->arena, grown * sizeof *fields);
+        if (!fields) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+        if (out->count) memcpy(fields, out->fields, out->count * sizeof *fields);
+        out->fields = fields;
+        out->capacity = grown;
+    }
+    origin_text(out->scenario, path, parent, origin, sizeof origin);
+    out->fields[out->count] = (pw_described_field){pw_arena_text(out->arena, path), kind, field, desc,
+                                                   pw_arena_text(out->arena, origin)};
+    if (!out->fields[out->count].path || !out->fields[out->count].origin)
+        return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    out->count++;
+    return PW_OK;
+}
+
+static pw_status list(listing *out, const pw_kind *kind, const void *desc, const char *parent, pw_error *error);
+
+/* A record has a line per field, a list of records goes through its items, all else is one line. */
+static pw_status list_field(listing *out, const pw_kind *kind, const pw_field *field, const void *desc, const char *path,
+                            const char *parent, pw_error *error) {
+    const pw_kind *inner_kind;
+    const void *inner = pw_field_record(field, desc, &inner_kind);
+    if (inner) return list(out, inner_kind, inner, path, error);
+    pw_list items = pw_field_list(field, desc);
+    if (items.count == 0 || field->item->type != PW_FIELD_ONE_OF) return add(out, kind, field, desc, path, parent, error);
+    for (uint32_t i = 0; i < items.count; i++) {
+        char below[LONGEST], name[PW_ITEM_NAME];
+        pw_field item = pw_field_item(field, i, name);
+        snprintf(below, sizeof below, "%.200s[%u]", path, (unsigned)i + 1);
+        inner = pw_field_record(&item, pw_list_at(field, items, i), &inner_kind); /* there is one: the checks passed */
+        PW_TRY(list(out, inner_kind, inner, below, error));
+    }
+    return PW_OK;
+}
+
 static pw_status list(listing *out, const pw_kind *kind, const void *desc, const char *parent, pw_error *error) {
     for (const pw_field *field = kind->fields; field->name; field++) {
-        char path[LONGEST], origin[LONGEST + 64];
+        char path[LONGEST];
         snprintf(path, sizeof path, "%s%s%s", parent, *parent ? "." : "", field->name);
-        const void *inner = NULL;
-        if (field->type == PW_FIELD_RECORD) inner = (const char *)desc + field->offset;
-        else if (field->type == PW_FIELD_POINTER) memcpy(&inner, (const char *)desc + field->offset, sizeof inner);
-        if (inner) {
-            PW_TRY(list(out, field->record, inner, path, error));
-            continue;
-        }
-        if (out->count == MOST_FIELDS) return PW_OK;
-        origin_text(out->scenario, path, parent, origin, sizeof origin);
-        out->fields[out->count++] = (pw_described_field){pw_arena_text(out->arena, path), kind, field, desc,
-                                                         pw_arena_text(out->arena, origin)};
-        if (!out->fields[out->count - 1].path || !out->fields[out->count - 1].origin)
-            return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+        PW_TRY(list_field(out, kind, field, desc, path, parent, error));
     }
     return PW_OK;
 }
@@ -58,8 +86,7 @@ static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catal
                           pw_error *error) {
     pw_scenario scenario;
     PW_TRY(pw_command_load(host, arguments, catalogue, arena, &scenario, error));
-    listing fields = {&scenario, arena, pw_arena_alloc(arena, MOST_FIELDS * sizeof *fields.fields), 0};
-    if (!fields.fields) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    listing fields = {.scenario = &scenario, .arena = arena};
     PW_TRY(list(&fields, &pw_scenario_kind, &scenario.desc, "", error));
     pw_cluster *cluster;
     pw_status status = pw_cluster_create(host->allocator, catalogue, scenario.desc.cluster, &cluster, error);

@@ -17,7 +17,11 @@ static void put_field(pw_file *file, const pw_kind *kind, const pw_field *field)
     pw_field_range_text(field, range, sizeof range);
     if (*range) pw_file_print(file, "  range    %s\n", range);
     pw_file_print(file, "  default  %s\n", pw_api_preset_text(field, preset, sizeof preset));
-    if (field->unit != PW_UNIT_NONE) pw_file_print(file, "  example  %s = %s\n", field->name, pw_unit_example(field->unit));
+    const pw_kind *kind_of_item = field->item ? pw_field_kind(field, 0) : NULL;
+    if (kind_of_item) pw_file_print(file, "  example  %s = { o.%s { ... } }\n", field->name, kind_of_item->name);
+    else if (field->item && (field->item->type == PW_FIELD_NUMBER || field->item->type == PW_FIELD_INTEGER))
+        pw_file_print(file, "  example  %s = { %s }\n", field->name, pw_unit_example(field->item->unit));
+    else if (field->unit != PW_UNIT_NONE) pw_file_print(file, "  example  %s = %s\n", field->name, pw_unit_example(field->unit));
     else if (field->type == PW_FIELD_CHOICE) pw_file_print(file, "  example  %s = \"%s\"\n", field->name, field->choices[0]);
 }
 
@@ -38,16 +42,36 @@ static void put_units(pw_file *file) {
         pw_file_print(file, "u.%-8s %-10s %s\n", unit->name, pw_unit_text(unit->unit), unit->text);
 }
 
-/* The constructor and the field behind a path such as --set takes: job.micro_batch, cluster.network.port_rate. Goes on
- * from kind as long as fields are records; *rest is what is left to look up. */
+/* Puts what a path such as --set takes leads to: job.micro_batch, cluster.network.port_rate, job.model.layers[3].channels.
+ * Where several kinds are possible, the field of each that has it. Returns how many were put. */
+static int put_path(pw_file *file, const pw_kind *kind, const char *path, int put) {
+    char part[64];
+    size_t length = strcspn(path, ".[");
+    snprintf(part, sizeof part, "%.*s", (int)length, path);
+    const pw_field *field = pw_kind_field(kind, part);
+    if (!field) return put;
+    path += length;
+    if (*path == '[') path += strcspn(path, ".");
+    if (*path == '.') {
+        const pw_kind *inner;
+        for (size_t i = 0; (inner = pw_field_kind(field, i)); i++) put = put_path(file, inner, path + 1, put);
+        return put;
+    }
+    if (put) pw_file_text(file, "\n");
+    put_field(file, kind, field);
+    return put + 1;
+}
+
+/* The last kind that the parts of path lead to without doubt, for the hint; *rest is what it does not have. */
 static const pw_kind *walk(const pw_kind *kind, const char **rest) {
-    while (*rest && strchr(*rest, '.')) {
+    const char *dot;
+    while ((dot = strchr(*rest, '.'))) {
         char part[64];
-        snprintf(part, sizeof part, "%.*s", (int)strcspn(*rest, "."), *rest);
+        snprintf(part, sizeof part, "%.*s", (int)strcspn(*rest, ".["), *rest);
         const pw_field *field = pw_kind_field(kind, part);
-        if (!field || !field->record) break;
-        kind = field->record;
-        *rest = strchr(*rest, '.') + 1;
+        if (!field || !pw_field_kind(field, 0) || pw_field_kind(field, 1)) break;
+        kind = pw_field_kind(field, 0);
+        *rest = dot + 1;
     }
     return kind;
 }
@@ -71,18 +95,20 @@ static bool explain_api(pw_file *file, const char *what, pw_status *status, pw_e
     if (strncmp(what, "o.", 2) == 0) what += 2, dot = strchr(what, '.');
     snprintf(name, sizeof name, "%.*s", (int)(dot ? (size_t)(dot - what) : strlen(what)), what);
     const char *rest = dot ? dot + 1 : NULL;
-    const pw_kind *kind = strcmp(name, "job") == 0 ? &pw_train_kind : pw_api_kind(name);
+    const pw_kind *kind = pw_api_kind(name);
+    if (!kind && pw_kind_field(&pw_scenario_kind, name)) { /* a path as in --set */
+        rest = what;
+        kind = &pw_scenario_kind;
+        const pw_field *field = pw_kind_field(kind, name);
+        if (!dot && pw_field_kind(field, 0) && !pw_field_kind(field, 1)) kind = pw_field_kind(field, 0), rest = NULL;
+    }
     if (!kind) return false;
-    kind = walk(kind, &rest);
     if (!rest) {
         put_kind(file, kind);
         return true;
     }
-    const pw_field *field = pw_kind_field(kind, rest);
-    if (field) {
-        put_field(file, kind, field);
-        return true;
-    }
+    if (put_path(file, kind, rest, 0) > 0) return true;
+    kind = walk(kind, &rest);
     char hint[400];
     const char *near = pw_kind_nearest(kind, rest);
     if (near) snprintf(hint, sizeof hint, "did you mean '%s.%s'?", kind->name, near);

@@ -87,27 +87,26 @@ static void refine_by_value(const pw_scenario *scenario, const pw_kind *kind, co
     }
 }
 
-void pw_command_place(const pw_scenario *scenario, pw_error *error) {
-    const pw_train_desc *job = scenario->desc.job;
-    const pw_cluster_desc *cluster = scenario->desc.cluster;
-    const struct {
-        const pw_kind *kind;
-        const char *path;
-        const void *desc;
-    } records[] = {{&pw_train_kind, "job", job},
-                   {&pw_model_kind, "job.model", job ? job->model : NULL},
-                   {&pw_cluster_kind, "cluster", cluster},
-                   {&pw_node_kind, "cluster.node", &cluster->node},
-                   {&pw_network_kind, "cluster.network", &cluster->network}};
-    char file[sizeof error->file];
+/* The record and those that its fields hold, outermost first, but no items of lists: a message about one of those names it
+ * by its index. True when the message got a place. */
+static bool place_in(const pw_scenario *scenario, const pw_kind *kind, const char *path, const void *desc, pw_error *error) {
+    char file[sizeof error->file], below[256];
     snprintf(file, sizeof file, "%s", error->file);
     int line = error->line;
-    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
-        if (!records[i].desc) continue;
-        pw_scenario_refine(scenario, records[i].kind, records[i].path, error);
-        if (strcmp(file, error->file) == 0 && line == error->line)
-            refine_by_value(scenario, records[i].kind, records[i].path, records[i].desc, error);
-        if (strcmp(file, error->file) != 0 || line != error->line) return;
+    pw_scenario_refine(scenario, kind, path, error);
+    if (strcmp(file, error->file) == 0 && line == error->line) refine_by_value(scenario, kind, path, desc, error);
+    if (strcmp(file, error->file) != 0 || line != error->line) return true;
+    for (const pw_field *field = kind->fields; field->name; field++) {
+        const pw_kind *inner_kind;
+        const void *inner = pw_field_record(field, desc, &inner_kind);
+        snprintf(below, sizeof below, "%.180s.%s", path, field->name);
+        if (inner && place_in(scenario, inner_kind, below, inner, error)) return true;
     }
+    return false;
+}
+
+void pw_command_place(const pw_scenario *scenario, pw_error *error) {
+    if (scenario->desc.job && place_in(scenario, &pw_train_kind, "job", scenario->desc.job, error)) return;
+    if (place_in(scenario, &pw_cluster_kind, "cluster", scenario->desc.cluster, error)) return;
     if (!error->file[0]) snprintf(error->file, sizeof error->file, "%s", scenario->file);
 }

@@ -103,8 +103,9 @@ static bool is_text(const token *t, int type, const char *text) {
     return t->type == type && (int)strlen(text) == t->length && strncmp(t->text, text, (size_t)t->length) == 0;
 }
 
-/* Only tables of `kind` whose constructor stands in `line`; kind NULL: every table. 0 when the key is not there. */
-static int find_key(const char *source, int line, const char *kind, const char *key) {
+/* Only tables of `kind` whose constructor stands in `line`; kind NULL: every table. 0 when the key is not there, else *end is
+ * behind its "=". */
+static int find_key(const char *source, int line, const char *kind, const char *key, lexer *end) {
     lexer lex = {source, 1};
     while (lex.line < line && *lex.at) step(&lex);
     bool wanted[DEEPEST] = {false};
@@ -122,6 +123,7 @@ static int find_key(const char *source, int line, const char *kind, const char *
         } else if (t.type == '}') {
             if (depth > 0) depth--;
         } else if (t.type == '=' && depth > 0 && depth < DEEPEST && wanted[depth]) {
+            *end = lex;
             if (is_text(&before[0], NAME, key) && strchr("{,;", before[1].type)) return before[0].line;
             if (before[0].type == ']' && is_text(&before[1], STRING, key)) return before[1].line;
         }
@@ -130,9 +132,37 @@ static int find_key(const char *source, int line, const char *kind, const char *
     }
 }
 
-int pw_locate_key(const char *source, int line, const char *kind, const char *key) {
+static int locate(const char *source, int line, const char *kind, const char *key, lexer *end) {
+    *end = (lexer){"", line};
     if (!source || line <= 0) return line;
-    int found = find_key(source, line, kind, key);
-    if (!found) found = find_key(source, line, NULL, key);
+    int found = find_key(source, line, kind, key, end);
+    if (!found) found = find_key(source, line, NULL, key, end);
+    if (!found) *end = (lexer){"", line};
     return found ? found : line;
+}
+
+int pw_locate_key(const char *source, int line, const char *kind, const char *key) {
+    lexer end;
+    return locate(source, line, kind, key, &end);
+}
+
+void pw_locate_items(const char *source, int line, const char *kind, const char *key, int *lines, uint32_t count) {
+    lexer lex;
+    int first = locate(source, line, kind, key, &lex), depth = 0;
+    for (uint32_t i = 0; i < count; i++) lines[i] = first;
+    bool at_start = true;
+    if (next_token(&lex).type != '{') return;
+    for (uint32_t i = 0; i < count;) {
+        token t = next_token(&lex);
+        if (t.type == END || (depth == 0 && t.type == '}')) return;
+        if (depth == 0 && (t.type == ',' || t.type == ';')) {
+            at_start = true;
+            i++;
+            continue;
+        }
+        if (at_start) lines[i] = t.line;
+        at_start = false;
+        depth += strchr("{([", t.type) != NULL;
+        depth -= depth > 0 && strchr("})]", t.type) != NULL;
+    }
 }

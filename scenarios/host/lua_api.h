@@ -27,6 +27,8 @@ void lua_api_open_sandbox(lua_State *L);
 /* quantity.c: metatable; pushes the table of units. */
 void lua_api_open_quantities(lua_State *L);
 void lua_api_push_units(lua_State *L);
+/* The kind that the file is to return. */
+const pw_kind *lua_api_root(lua_State *L);
 /* record.c: metatable; pushes the table of constructors. */
 void lua_api_open_records(lua_State *L);
 void lua_api_push_constructors(lua_State *L);

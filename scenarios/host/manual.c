@@ -160,7 +160,9 @@ void pw_manual_api(pw_file *file) {
         "* `o.model \"NAME\"` is a preset of the catalogue (`podwright catalogue models`); `o.model \"NAME\" { layers = 40 }`\n"
         "  changes some of its fields; `o.model { name = ..., layers = ..., ... }` is a model of your own.\n"
         "* On the command line `--set PATH=VALUE` changes any field: `--set job.tensor_parallel=4`,\n"
-        "  `--set cluster.network.port_rate=\"200 Gbps\"`, `--set job.model=gpt3-175b`.\n"
+        "  `--set cluster.network.port_rate=\"200 Gbps\"`, `--set job.model=gpt3-175b`. Lists are written with commas\n"
+        "  (`PATH=12,14,14,12`), and `PATH[3]=12`, `PATH[3].FIELD=VALUE` change the third item.\n"
+        "* A list is a table without names: `{ 12, 14, 14, 12 }`, `{ o.NAME { ... }, o.NAME { ... } }`.\n"
         "* A file may return a cluster alone; `podwright describe` shows it.\n\n"
         "## What a script can use\n\n"
         "The libraries `table`, `string`, `math`, `utf8` and the base functions, without files, clock, `load` and `coroutine`.\n"
@@ -170,7 +172,9 @@ void pw_manual_api(pw_file *file) {
         "whose last digits differ between machines; so may those of `x ^ y` with a fractional `y`: write `math.pow(x, y)`.\n\n"
         "A script may use 512 MB of memory (`--script-memory`), 500 million instructions (`--script-instructions`) and 30 seconds\n"
         "(`--script-seconds`).\n");
-    for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++) put_kind(file, *kind);
+    const pw_kind *kinds[PW_API_MOST];
+    pw_api_kinds(&pw_scenario_kind, kinds);
+    for (const pw_kind **kind = kinds; *kind; kind++) put_kind(file, *kind);
     pw_file_text(file, "\n## Units\n\n| of | units |\n|---|---|\n");
     for (int unit = PW_UNIT_NONE + 1; unit < PW_UNIT_COUNT; unit++) {
         pw_file_print(file, "| %s | ", pw_unit_text((pw_unit)unit));
@@ -188,6 +192,7 @@ void pw_manual_api(pw_file *file) {
 
 static const char *stub_type(const pw_field *field, char *text, size_t size) {
     size_t used = 0;
+    const pw_kind *kind;
     switch (field->type) {
     case PW_FIELD_NUMBER: return field->unit == PW_UNIT_NONE ? "number" : "podwright.quantity";
     case PW_FIELD_INTEGER: return field->unit == PW_UNIT_NONE ? "integer" : "podwright.quantity";
@@ -197,16 +202,27 @@ static const char *stub_type(const pw_field *field, char *text, size_t size) {
         for (int i = 0; field->choices[i] && used < size; i++)
             used += (size_t)snprintf(text + used, size - used, "%s\"%s\"", i ? "|" : "", field->choices[i]);
         return text;
-    default: snprintf(text, size, "podwright.%s", field->record->name); return text;
+    case PW_FIELD_LIST: {
+        char inner[500];
+        const char *item = stub_type(field->item, inner, sizeof inner);
+        snprintf(text, size, strchr(item, '|') ? "(%s)[]" : "%s[]", item);
+        return text;
+    }
+    default:
+        for (size_t i = 0; (kind = pw_field_kind(field, i)) && used < size; i++)
+            used += (size_t)snprintf(text + used, size - used, "%spodwright.%s", i ? "|" : "", kind->name);
+        return text;
     }
 }
 
 void pw_manual_stubs(pw_file *file) {
     char type[600];
+    const pw_kind *kinds[PW_API_MOST];
+    pw_api_kinds(&pw_scenario_kind, kinds);
     pw_file_text(file, "---@meta podwright\n-- Definitions for lua-language-server; `podwright help --lua-stubs` prints this file.\n\n"
                         "---@class podwright.quantity\n---@operator add(podwright.quantity): podwright.quantity\n"
                         "---@operator mul(number): podwright.quantity\n---@operator div(number): podwright.quantity\n\n");
-    for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++) {
+    for (const pw_kind **kind = kinds; *kind; kind++) {
         pw_file_print(file, "---@class podwright.%s %s\n", (*kind)->name, (*kind)->text);
         for (const pw_field *field = (*kind)->fields; field->name; field++) {
             bool is_optional = field->preset || field->type == PW_FIELD_RECORD || strcmp(field->name, "name") == 0;
@@ -216,7 +232,7 @@ void pw_manual_stubs(pw_file *file) {
         pw_file_print(file, "---@overload fun(fields: table): podwright.%s\n\n", (*kind)->name);
     }
     pw_file_text(file, "---@class podwright\nlocal o = {}\n");
-    for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++)
+    for (const pw_kind **kind = kinds; *kind; kind++)
         pw_file_print(file, "---%s\n---@param fields podwright.%s|string a table of fields, or a name\n"
                             "---@return podwright.%s\nfunction o.%s(fields) end\n", (*kind)->text, (*kind)->name,
                       (*kind)->name, (*kind)->name);

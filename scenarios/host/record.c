@@ -25,14 +25,19 @@ const char *lua_api_what(lua_State *L, int index, char *text, size_t size) {
     return text;
 }
 
-/* Copies the table at index, so that what the script does to its own table later changes nothing. */
-static void copy_fields(lua_State *L, int index) {
+/* Copies the table at index and the lists in it, so that what the script does to its own tables later changes nothing. */
+static void copy_table(lua_State *L, int index, bool with_lists) {
     index = lua_absindex(L, index);
+    luaL_checkstack(L, 8, NULL);
     lua_newtable(L);
     lua_pushnil(L);
     while (lua_next(L, index)) { /* the order does not matter to a copy */
         lua_pushvalue(L, -2);
         lua_insert(L, -2);
+        if (with_lists && lua_type(L, -1) == LUA_TTABLE) {
+            copy_table(L, -1, false);
+            lua_remove(L, -2);
+        }
         lua_rawset(L, -4);
     }
 }
@@ -60,7 +65,7 @@ static int construct(lua_State *L) {
         lua_pushvalue(L, 1);
         lua_setiuservalue(L, -2, 2);
     } else if (lua_type(L, 1) == LUA_TTABLE) {
-        copy_fields(L, 1);
+        copy_table(L, 1, true);
         lua_setiuservalue(L, -2, 1);
     } else {
         lua_api_raise(L, PW_BAD_INPUT, NULL, 0, hint, "o.%s takes a name or a table of fields, not %s", kind->name,
@@ -83,7 +88,7 @@ static int fill(lua_State *L) {
                       record->kind->name);
     lua_api_place(L, &file, &line);
     push_record(L, record->kind, lua_api_keep_path(L, file), line);
-    copy_fields(L, 2);
+    copy_table(L, 2, true);
     lua_setiuservalue(L, -2, 1);
     lua_getiuservalue(L, 1, 2);
     lua_setiuservalue(L, -2, 2);
@@ -106,7 +111,7 @@ static int read_field(lua_State *L) {
         return 1;
     }
     lua_pushstring(L, name);
-    lua_rawget(L, -2);
+    if (lua_rawget(L, -2) == LUA_TTABLE) copy_table(L, -1, false); /* the record's own list cannot be reached */
     return 1;
 }
 
@@ -136,9 +141,10 @@ void lua_api_open_records(lua_State *L) {
 static int find_constructor(lua_State *L) {
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-    const char *names[32], *name = luaL_tolstring(L, 2, NULL);
-    size_t count = 0;
-    for (const pw_kind *const *kind = pw_api_kinds; *kind && count < 31; kind++) names[count++] = (*kind)->name;
+    const pw_kind *kinds[PW_API_MOST];
+    const char *names[PW_API_MOST], *name = luaL_tolstring(L, 2, NULL);
+    size_t count = pw_api_kinds(lua_api_root(L), kinds);
+    for (size_t i = 0; i < count; i++) names[i] = kinds[i]->name;
     names[count] = NULL;
     char hint[512];
     const char *near = pw_nearest(names, name);
@@ -170,8 +176,10 @@ void lua_api_push_frozen(lua_State *L, lua_CFunction index, lua_CFunction new_in
 }
 
 void lua_api_push_constructors(lua_State *L) {
+    const pw_kind *kinds[PW_API_MOST];
+    pw_api_kinds(lua_api_root(L), kinds);
     lua_newtable(L);
-    for (const pw_kind *const *kind = pw_api_kinds; *kind; kind++) {
+    for (const pw_kind **kind = kinds; *kind; kind++) {
         lua_pushlightuserdata(L, (void *)(uintptr_t)*kind);
         lua_pushcclosure(L, construct, 1);
         lua_setfield(L, -2, (*kind)->name);

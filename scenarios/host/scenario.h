@@ -14,7 +14,7 @@ typedef enum pw_origin_kind {
 } pw_origin_kind;
 
 typedef struct pw_origin {
-    const char *path; /* "job.tensor_parallel", or of a whole record: "job" */
+    const char *path; /* "job.tensor_parallel", "job.layers[3].channels", or of a whole record: "job" */
     pw_origin_kind kind;
     const char *file, *text; /* text: PATH=VALUE of an override, name of a preset */
     int line;
@@ -41,6 +41,10 @@ typedef struct pw_scenario_options {
 /* Everything in *scenario lives in arena. */
 pw_status pw_scenario_load(const char *path, const pw_scenario_options *options, pw_arena *arena, pw_scenario *scenario,
                            pw_error *error);
+/* The same for a file that returns a record of kind root, into desc; constructors are those of the kinds that root reaches.
+ * Of *scenario everything but desc is filled. */
+pw_status pw_scenario_load_as(const char *path, const pw_scenario_options *options, const pw_kind *root, void *desc,
+                              pw_arena *arena, pw_scenario *scenario, pw_error *error);
 /* Where a value comes from: of the path itself, or NULL for a default. */
 const pw_origin *pw_scenario_origin(const pw_scenario *scenario, const char *path);
 /* A message about "kind.field" gets the line in which the field below path (the record) was written. */

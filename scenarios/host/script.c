@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "scenarios/host/api.h"
 #include "scenarios/host/lua_api.h"
 #include "sim/file.h"
 #include "sim/random.h"
@@ -43,6 +44,7 @@ struct pw_script {
     const pw_allocator *allocator;
     pw_counting_allocator memory;
     lua_State *lua;
+    const pw_kind *root;        /* NULL: a scenario */
     pw_script_limits limits;
     uint64_t spent;             /* instructions */
     pw_error stopped;           /* set once a limit was reached; sticks */
@@ -62,6 +64,11 @@ pw_script *lua_api_script(lua_State *L) { return *(pw_script **)lua_getextraspac
 lua_State *pw_script_lua(pw_script *script) { return script->lua; }
 const char *pw_script_path(const pw_script *script) { return script->path; }
 size_t pw_script_peak_bytes(const pw_script *script) { return script->memory.peak_bytes; }
+void pw_script_set_root(pw_script *script, const pw_kind *root) { script->root = root; }
+const pw_kind *lua_api_root(lua_State *L) {
+    const pw_kind *root = lua_api_script(L)->root;
+    return root ? root : &pw_scenario_kind;
+}
 const char *lua_api_folder(lua_State *L) { return lua_api_script(L)->folder; }
 double lua_api_uniform(lua_State *L) { return pw_random_uniform(&lua_api_script(L)->random); }
 

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "sim/memory.h"
+#include "sim/registry.h"
 #include "sim/status.h"
 
 typedef struct pw_script_limits { /* 0: the default */
@@ -41,6 +42,9 @@ void pw_script_destroy(pw_script *script); /* NULL is fine */
 
 /* Runs the file ("-": stdin) and leaves the one value it returns on top of the stack. Errors carry file, line and hint. */
 pw_status pw_script_run(pw_script *script, const char *path, pw_error *error);
+
+/* The kind that the file is to return; `require "podwright"` has constructors for all kinds it reaches. Unset: scenario. */
+void pw_script_set_root(pw_script *script, const pw_kind *root);
 
 lua_State *pw_script_lua(pw_script *script);
 const char *pw_script_path(const pw_script *script); /* as given to run */

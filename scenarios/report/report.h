@@ -8,6 +8,7 @@
 
 #include "models/workload/train.h"
 #include "sim/file.h"
+#include "sim/json.h"
 
 /* What `podwright validate` has on file about answers of this kind. */
 typedef struct pw_accuracy {
@@ -57,5 +58,7 @@ void pw_report_describe_json(const pw_describe_report *report, pw_file *file); /
 
 /* A field's value in words: "400 Gbps"-like with unit, a choice's name, "-" when it is not given. Returns text. */
 const char *pw_report_value(const pw_field *field, const void *description, char *text, size_t size);
+/* Every field of a description into the JSON object that is open; a record of one of several kinds names its "kind". */
+void pw_report_json_fields(pw_json *json, const pw_kind *kind, const void *description);
 
 #endif

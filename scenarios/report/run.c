@@ -212,50 +212,6 @@ void pw_report_run_text(const pw_run_report *r, pw_file *file) {
 
 /* ---- JSON ---- */
 
-static void json_fields(pw_json *json, const pw_kind *kind, const void *desc) {
-    char text[256];
-    for (const pw_field *field = kind->fields; field->name; field++) {
-        const char *at = (const char *)desc + field->offset;
-        const void *inner = at;
-        double number;
-        int64_t whole;
-        bool flag;
-        switch (field->type) {
-        case PW_FIELD_NUMBER:
-            memcpy(&number, at, sizeof number);
-            pw_json_number(json, field->name, number);
-            break;
-        case PW_FIELD_INTEGER:
-            memcpy(&whole, at, sizeof whole);
-            pw_json_integer(json, field->name, whole);
-            break;
-        case PW_FIELD_BOOL:
-            memcpy(&flag, at, sizeof flag);
-            pw_json_bool(json, field->name, flag);
-            break;
-        case PW_FIELD_TEXT: {
-            const char *string;
-            memcpy(&string, at, sizeof string);
-            pw_json_text(json, field->name, string);
-            break;
-        }
-        case PW_FIELD_CHOICE:
-            pw_report_value(field, desc, text, sizeof text);
-            pw_json_text(json, field->name, strcmp(text, "-") ? text : NULL);
-            break;
-        default:
-            if (field->type == PW_FIELD_POINTER) memcpy(&inner, at, sizeof inner);
-            if (!inner) {
-                pw_json_null(json, field->name);
-                break;
-            }
-            pw_json_object(json, field->name);
-            json_fields(json, field->record, inner);
-            pw_json_end(json);
-        }
-    }
-}
-
 static void json_memory(pw_json *json, const pw_memory_account *m) {
     pw_json_object(json, "memory");
     pw_json_number(json, "weights", m->weights);
@@ -347,10 +303,10 @@ void pw_report_run_json(const pw_run_report *r, pw_file *file) {
     pw_json_text(&json, "scenario", r->title);
     pw_json_text(&json, "gpu", r->device->name);
     pw_json_object(&json, "cluster");
-    json_fields(&json, &pw_cluster_kind, r->cluster);
+    pw_report_json_fields(&json, &pw_cluster_kind, r->cluster);
     pw_json_end(&json);
     pw_json_object(&json, "job");
-    json_fields(&json, &pw_train_kind, r->job);
+    pw_report_json_fields(&json, &pw_train_kind, r->job);
     pw_json_end(&json);
     pw_json_object(&json, "result");
     for (int i = 0; i < NUMBERS; i++) pw_json_number(&json, numbers[i].name, number_of(result, i));
