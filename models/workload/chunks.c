@@ -1,17 +1,24 @@
 /* Chunks of a stage: which stretches of layers travel as one bucket of parameters and gradients, and the passes over them. */
 #include "models/workload/lower.h"
 
-void gather_add(lowering *low, list *ops, const unit *bucket, int16_t signal) {
-    collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, GROUP_DATA, bucket->parameters * low->plan->parameter_wire_bytes,
-                   CATEGORY_DATA, STREAM_DATA, PW_NO_SLOT, signal);
+void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal) {
+    collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, low->plan->replicas > 1 ? GROUP_SHARD : GROUP_DATA,
+                   bucket->parameters * low->plan->parameter_wire_bytes, CATEGORY_DATA, STREAM_DATA, wait, signal);
 }
 
 void reduce_add(lowering *low, list *ops, double parameters) {
-    collective_add(low, ops, low->plan->zero1 ? PW_COLLECTIVE_REDUCE_SCATTER : PW_COLLECTIVE_ALL_REDUCE, GROUP_DATA,
-                   parameters * low->plan->gradient_wire_bytes, CATEGORY_DATA, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
+    const pw_plan *plan = low->plan;
+    bool scatters = plan->sharding != PW_SHARDING_NONE, apart = scatters && plan->replicas > 1;
+    double bytes = parameters * plan->gradient_wire_bytes;
+    collective_add(low, ops, scatters ? PW_COLLECTIVE_REDUCE_SCATTER : PW_COLLECTIVE_ALL_REDUCE,
+                   apart ? GROUP_SHARD : GROUP_DATA, bytes, CATEGORY_DATA, STREAM_DATA, SLOT_COMPUTE,
+                   apart ? SLOT_SHARD : SLOT_REDUCED);
+    if (apart)
+        collective_add(low, ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_REPLICA, bytes / (double)plan->shards, CATEGORY_DATA,
+                       STREAM_REPLICA, SLOT_SHARD, SLOT_REDUCED);
 }
 
-static void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
+void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
     switch (bucket->kind) {
         case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
         case UNIT_HEAD: head_add(low, ops, backward); break;
@@ -19,12 +26,12 @@ static void unit_add(lowering *low, list *ops, const unit *bucket, bool backward
     }
 }
 
-/* Layers share buckets while they fit into one; the ends of the model have their own. */
+/* Layers share buckets while they fit into one, under zero3 each is one; the ends of the model have their own. */
 static void split_units(lowering *low, chunk_templates *to) {
     const pw_plan *plan = low->plan;
     double per_layer = pw_layer_parameters(plan->model, plan->t);
     int64_t together = (int64_t)(plan->bucket_bytes / (per_layer * plan->gradient_wire_bytes));
-    if (together < 1) together = 1;
+    if (together < 1 || plan->sharding == PW_SHARDING_ZERO3) together = 1;
     list units = {0};
     if (to->embedding)
         *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, pw_plan_embedding_parameters(plan)};
@@ -38,7 +45,7 @@ static void split_units(lowering *low, chunk_templates *to) {
     for (uint32_t i = 0; i < units.count; i++) to->parameters += to->units[i].parameters;
 }
 
-static void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category) {
+void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category) {
     op_add(low, ops, PW_OP_DELAY, STREAM_COMPUTE, category)->waits[0] = slot;
 }
 
@@ -46,21 +53,27 @@ static uint32_t forward_first(lowering *low, const chunk_templates *of) {
     list ops = {0};
     for (uint32_t i = 0; i < of->unit_count; i++) {
         if (i + 1 < of->unit_count)
-            gather_add(low, &ops, &of->units[i + 1], i % 2 ? SLOT_PARAMETERS_EVEN : SLOT_PARAMETERS_ODD);
+            gather_add(low, &ops, &of->units[i + 1], PW_NO_SLOT, i % 2 ? SLOT_PARAMETERS_EVEN : SLOT_PARAMETERS_ODD);
         wait_add(low, &ops, i == 0 ? SLOT_PARAMETERS : i % 2 ? SLOT_PARAMETERS_ODD : SLOT_PARAMETERS_EVEN, CATEGORY_DATA);
         unit_add(low, &ops, &of->units[i], false);
     }
     return template_add(low, "first forward pass", &ops);
 }
 
+/* reduces: gradients leave, behind the pass or after it. */
 static void backward_add(lowering *low, list *ops, const chunk_templates *of, bool reduces) {
     uint32_t accumulate = accumulate_segment(low, of->parameters);
+    bool behind = reduces && low->reduces_behind;
     for (uint32_t i = of->unit_count; i-- > 0;) {
         unit_add(low, ops, &of->units[i], true);
-        if (reduces && i > 0) reduce_add(low, ops, of->units[i].parameters);
+        if (behind && i > 0) reduce_add(low, ops, of->units[i].parameters);
     }
     compute_add(low, ops, accumulate, SLOT_SCATTER, CATEGORY_COMPUTE);
-    if (reduces && of->unit_count) reduce_add(low, ops, of->units[0].parameters);
+    if (behind && of->unit_count) reduce_add(low, ops, of->units[0].parameters);
+    if (reduces && !behind) {
+        reduce_add(low, ops, of->parameters);
+        wait_add(low, ops, SLOT_REDUCED, CATEGORY_DATA);
+    }
 }
 
 const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk) {
@@ -71,13 +84,20 @@ const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk) 
         if (known[i].layers == layers && known[i].embedding == embedding && known[i].head == head) return &known[i];
     chunk_templates made = {.layers = layers, .embedding = embedding, .head = head};
     split_units(low, &made);
+    if (low->plan->sharding == PW_SHARDING_ZERO3) {
+        sharded_passes(low, &made);
+        chunk_templates *kept = list_add(low, &low->chunks, sizeof made);
+        *kept = made;
+        return kept;
+    }
+    bool each = !low->reduces_once && low->plan->d * low->plan->c > 1;
     list forward = {0}, backward = {0};
     for (uint32_t i = 0; i < made.unit_count; i++) unit_add(low, &forward, &made.units[i], false);
-    backward_add(low, &backward, &made, false);
+    backward_add(low, &backward, &made, each);
     made.forward = made.forward_first = template_add(low, "forward pass", &forward);
     made.backward = made.backward_last = template_add(low, "backward pass", &backward);
     if (low->gathers_parameters) made.forward_first = forward_first(low, &made);
-    if (low->reduces_behind) {
+    if (low->reduces_behind && !each) {
         list last = {0};
         backward_add(low, &last, &made, true);
         made.backward_last = template_add(low, "last backward pass", &last);

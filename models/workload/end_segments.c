@@ -31,13 +31,19 @@ void lower_end_segments(lowering *low) {
 uint32_t optimizer_segment(lowering *low, double parameters, bool of_norm) {
     const pw_plan *plan = low->plan;
     const pw_stack *stack = &plan->stack;
-    double own = plan->zero1 ? parameters / (double)(plan->d * plan->c) : parameters;
+    double own = parameters / (double)plan->shards;
     double bytes = stack->optimizer_norm * own;
     if (!of_norm)
-        bytes = plan->zero1 ? stack->optimizer_local * parameters + stack->optimizer_shard * own
-                            : stack->optimizer_full * parameters;
+        bytes = plan->sharding == PW_SHARDING_NONE    ? stack->optimizer_full * parameters
+                : plan->sharding == PW_SHARDING_ZERO3 ? stack->optimizer_shard * own
+                                                      : stack->optimizer_local * parameters + stack->optimizer_shard * own;
     move_bytes(low, PW_KERNEL_OPTIMIZER, bytes, of_norm ? stack->optimizer_norm_kernels : stack->optimizer_kernels);
     return segment_end(low, of_norm ? "gradient norm" : "optimizer");
+}
+
+uint32_t copy_segment(lowering *low, const char *name, double bytes) {
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, bytes, ONE_SWEEP);
+    return segment_end(low, name);
 }
 
 uint32_t accumulate_segment(lowering *low, double parameters) {

@@ -30,12 +30,17 @@ static uint32_t rank_of(const pw_plan *plan, place at) {
     return (uint32_t)(at.tensor + plan->t * (at.context + plan->c * (at.data + plan->d * at.stage)));
 }
 
+/* Place among the ranks that data and context parallel make: shard groups are stretches of them. */
+static int64_t share_of(const pw_plan *plan, place at) { return at.context + plan->c * at.data; }
+
 /* Number of the group that a rank belongs to; members of a group are in order of rank. */
 static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
     switch (role) {
         case GROUP_TENSOR: return (uint32_t)(at.context + plan->c * (at.data + plan->d * at.stage));
         case GROUP_DATA: return (uint32_t)(at.tensor + plan->t * at.stage);
         case GROUP_MODEL: return (uint32_t)(at.context + plan->c * at.data);
+        case GROUP_SHARD: return (uint32_t)(at.tensor + plan->t * (share_of(plan, at) / plan->shards + plan->replicas * at.stage));
+        case GROUP_REPLICA: return (uint32_t)(at.tensor + plan->t * (share_of(plan, at) % plan->shards + plan->shards * at.stage));
         default:
             if (at.stage != 0 && at.stage != plan->p - 1) return PW_NONE;
             return (uint32_t)(at.tensor + plan->t * (at.context + plan->c * at.data));
@@ -43,9 +48,10 @@ static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
 }
 
 static bool fill_group(const pw_plan *plan, pw_arena *arena, enum group role, pw_group_role *to) {
-    static const char *const names[GROUP_COUNT] = {"tp", "dp", "gradient norm", "embedding"};
+    static const char *const names[GROUP_COUNT] = {"tp", "dp", "gradient norm", "embedding", "shard", "replica"};
     const int64_t counts[GROUP_COUNT] = {plan->c * plan->d * plan->p, plan->t * plan->p, plan->c * plan->d,
-                                         plan->t * plan->c * plan->d};
+                                         plan->t * plan->c * plan->d, plan->t * plan->replicas * plan->p,
+                                         plan->t * plan->shards * plan->p};
     uint32_t ranks = (uint32_t)plan->ranks, groups = (uint32_t)counts[role];
     uint32_t *group_of = pw_arena_alloc(arena, ranks * sizeof *group_of);
     uint32_t *first = pw_arena_alloc(arena, ((size_t)groups + 2) * sizeof *first);
@@ -107,8 +113,10 @@ static bool fill_ranks(const pw_plan *plan, pw_arena *arena, pw_job *job) {
 pw_status pw_plan_lower(const pw_plan *plan, pw_arena *arena, pw_job **result, pw_error *error) {
     lowering low = {.plan = plan, .arena = arena};
     bool shares_data = plan->d * plan->c > 1;
+    bool whole = plan->sharding == PW_SHARDING_ZERO1 || plan->sharding == PW_SHARDING_ZERO2; /* parameters are */
     low.reduces_behind = shares_data && plan->stack.overlap_gradients;
-    low.gathers_parameters = shares_data && plan->zero1 && plan->stack.overlap_parameters;
+    low.reduces_once = plan->sharding < PW_SHARDING_ZERO2 || plan->hold_gradients;
+    low.gathers_parameters = shares_data && whole && plan->stack.overlap_parameters;
     pw_job *job = pw_arena_alloc(arena, sizeof *job);
     pw_program *programs = pw_arena_alloc(arena, (size_t)plan->p * sizeof *programs);
     const char *name = pw_arena_text(arena, plan->desc->name && *plan->desc->name ? plan->desc->name : "training");

@@ -5,6 +5,7 @@
  *   ops.c        growing lists of operations
  *   layers.c     templates: the passes of layers, embedding and output layer
  *   chunks.c     the chunks of a stage, their parameter and gradient buckets
+ *   sharded.c    passes of a chunk whose parameters are gathered unit by unit
  *   schedule.c   the program of a stage: order of passes, messages, optimizer step
  *   lower.c      ranks, groups, peers; puts the job together
  */
@@ -14,7 +15,9 @@
 #include "models/workload/plan.h"
 
 enum stream { STREAM_COMPUTE, STREAM_TENSOR, STREAM_SEND_FORWARD, STREAM_RECV_FORWARD, STREAM_SEND_BACKWARD,
-              STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_COUNT };
+              STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_REPLICA, STREAM_COUNT };
+
+enum { MOST_AHEAD = 8 }; /* units that zero3 gathers ahead, at most: the range of train.prefetch */
 
 enum slot {
     SLOT_COMPUTE,      /* the last computation */
@@ -27,6 +30,10 @@ enum slot {
     SLOT_PARAMETERS_EVEN, SLOT_PARAMETERS_ODD,
     SLOT_REDUCED,      /* the last gradient bucket */
     SLOT_NORM,
+    SLOT_SHARD,        /* the last gradient scattered within a shard group, not yet over the groups */
+    SLOT_FREED,        /* zero3: the last unit whose parameters were dropped */
+    SLOT_UNIT,         /* zero3: gathers of units under way take turns */
+    SLOT_UNIT_LAST = SLOT_UNIT + MOST_AHEAD,
     SLOT_COUNT
 };
 
@@ -34,7 +41,7 @@ enum category { CATEGORY_COMPUTE, CATEGORY_TENSOR, CATEGORY_PIPELINE, CATEGORY_D
                 CATEGORY_OPTIMIZER, CATEGORY_COUNT };
 
 /* Group roles in the job's table; peers: PEER_. A job without pipeline or context parallel lacks those roles. */
-enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_COUNT };
+enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_SHARD, GROUP_REPLICA, GROUP_COUNT };
 enum peer { PEER_NEXT, PEER_PREVIOUS, PEER_RING_NEXT, PEER_RING_PREVIOUS, PEER_COUNT };
 enum { CHANNEL_FORWARD, CHANNEL_BACKWARD, CHANNEL_RING };
 
@@ -76,7 +83,9 @@ typedef struct lowering {
     layer_segments forward, backward;
     uint32_t embedding_forward, embedding_backward, head_norm_forward, head_norm_backward, head_forward, head_backward;
     uint32_t layer_forward, layer_backward; /* templates */
-    bool gathers_parameters, reduces_behind;
+    bool gathers_parameters; /* zero1, zero2: behind the first forward pass; else at the end of the step */
+    bool reduces_behind;     /* gradients leave bucket by bucket; else after a whole pass */
+    bool reduces_once;       /* and of the last micro-batch only; else of each */
 } lowering;
 
 void *list_add(lowering *low, list *to, size_t size); /* zeroed; never NULL (a spare place when memory is out) */
@@ -110,6 +119,7 @@ void lower_segments(lowering *low);
 void lower_end_segments(lowering *low);
 uint32_t optimizer_segment(lowering *low, double parameters, bool norm);
 uint32_t accumulate_segment(lowering *low, double parameters); /* PW_NONE when the stack needs none */
+uint32_t copy_segment(lowering *low, const char *name, double bytes);  /* PW_NONE for 0 bytes */
 
 /* ops.c */
 pw_op *op_add(lowering *low, list *ops, pw_op_kind kind, uint16_t stream, uint32_t category);
@@ -126,8 +136,13 @@ void head_add(lowering *low, list *ops, bool backward);
 
 /* chunks.c */
 const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk);
-void gather_add(lowering *low, list *ops, const unit *bucket, int16_t signal);
+void unit_add(lowering *low, list *ops, const unit *of, bool backward);
+void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category); /* the compute stream waits */
+void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal);
 void reduce_add(lowering *low, list *ops, double parameters);
+
+/* sharded.c: the passes of a chunk under zero3. */
+void sharded_passes(lowering *low, chunk_templates *of);
 
 /* schedule.c: returns the stage's template. */
 uint32_t lower_stage(lowering *low, int64_t stage);

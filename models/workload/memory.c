@@ -33,12 +33,27 @@ static double layer_activations(const pw_plan *plan, int recompute) {
     return bytes;
 }
 
+/* Parameters, gradients and optimizer. Sharded parameters are the fp32 copy in the optimizer's account; what is gathered for
+ * use, one unit and those ahead, counts as buffer, or as weights where the whole model stays gathered through a step. */
+static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, pw_memory_account *account) {
+    double shards = (double)plan->shards, unit = pw_plan_largest_unit(plan, stage);
+    bool zero3 = plan->sharding == PW_SHARDING_ZERO3, whole = !zero3 || !plan->reshard;
+    double in_use = plan->format.weight_bytes + plan->format.copy_bytes;
+    account->weights = (whole ? in_use : 0) * parameters + (zero3 ? plan->sharded_parameter_bytes * parameters / shards : 0);
+    if (zero3 && !whole) {
+        int64_t ahead = plan->ahead_forward > plan->ahead_backward ? plan->ahead_forward : plan->ahead_backward;
+        account->buffers += in_use * unit * (double)(1 + ahead);
+    }
+    bool shares = plan->sharding >= PW_SHARDING_ZERO2 && !plan->hold_gradients;
+    account->gradients = plan->gradient_bytes * parameters / (shares ? shards : 1);
+    if (shares) account->buffers += (zero3 ? unit * plan->gradient_wire_bytes : plan->bucket_bytes) * 2; /* one leaves */
+    account->optimizer = plan->optimizer_bytes * parameters / shards;
+}
+
 static pw_memory_account account_of(const pw_plan *plan, const pw_device *device, int64_t stage) {
     pw_memory_account account = {0};
-    double parameters = pw_plan_stage_parameters(plan, stage), shards = plan->zero1 ? (double)(plan->d * plan->c) : 1;
-    account.weights = (plan->format.weight_bytes + plan->format.copy_bytes) * parameters;
-    account.gradients = plan->gradient_bytes * parameters;
-    account.optimizer = plan->optimizer_bytes * parameters / shards;
+    double parameters = pw_plan_stage_parameters(plan, stage);
+    state_bytes(plan, stage, parameters, &account);
 
     double tokens = (double)plan->tokens, h = (double)plan->shape.hidden, t = (double)plan->t;
     double element = plan->format.element_bytes, wide = plan->format.wide_bytes;

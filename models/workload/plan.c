@@ -7,7 +7,6 @@
 #include <string.h>
 
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
-static const char *const sharding_names[] = {"none", "zero1", NULL};
 static const char *const schedule_names[] = {"1f1b", "gpipe", NULL};
 static const char *const switch_names[] = {"off", "on", "stack", NULL};
 
@@ -32,8 +31,8 @@ static const pw_field train_fields[] = {
      "autocast of fp32 weights (fp16-amp, bf16-amp)."},
     {"recompute", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(recompute), 0, 0, "none", recompute_names, NULL,
      "Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full)."},
-    {"sharding", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(sharding), 0, 0, "zero1", sharding_names, NULL,
-     "zero1: each data-parallel rank keeps its share of the optimizer's state."},
+    {"sharding", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(sharding), 0, 0, "zero1", pw_sharding_names, NULL,
+     "What data-parallel ranks share out: the optimizer's state (zero1), gradients too (zero2), parameters too (zero3)."},
     {"schedule", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(schedule), 0, 0, "1f1b", schedule_names, NULL,
      "Order of passes in the pipeline."},
     {"stack", PW_FIELD_TEXT, PW_UNIT_NONE, AT(stack), 0, 0, "", NULL, NULL,
@@ -41,11 +40,17 @@ static const pw_field train_fields[] = {
     SWITCH_FIELD(sequence_parallel, "Norms and dropout on a share of the tokens of each tensor-parallel rank."),
     SWITCH_FIELD(flash_attention, "One fused attention kernel that keeps no scores."),
     SWITCH_FIELD(overlap_gradients, "Reduce gradient buckets behind the last backward pass."),
-    SWITCH_FIELD(overlap_parameters, "With zero1, gather parameters behind the first forward pass."),
+    SWITCH_FIELD(overlap_parameters, "Gather parameters behind computation (zero1, zero2: the first forward pass; zero3: the layers before)."),
     SWITCH_FIELD(overlap_pipeline, "Messages between stages do not hold up computation."),
     SWITCH_FIELD(cuda_graphs, "Launch kernels at no cost to the host."),
     {"bucket_bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, AT(bucket_bytes), 1, 1e15, "", NULL, NULL,
      "Size of a gradient bucket on the wire; left out: the stack's."},
+    COUNT_FIELD(shard_group, 0, "0",
+                "Data (x context) parallel ranks that share what is sharded; groups of them repeat it (HSDP); 0: all ranks."),
+    SWITCH_FIELD(reshard, "With zero3, drop parameters after the forward pass and gather them again for the backward pass."),
+    SWITCH_FIELD(hold_gradients, "With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole."),
+    {"prefetch", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(prefetch), 0, 8, "", NULL, NULL,
+     "With zero3, layers gathered ahead of their use; left out: as the stack does."},
     {NULL}};
 #undef AT
 
@@ -143,7 +148,8 @@ static pw_status check_pipeline(const checker *at, pw_plan *plan) {
  * context parallel has an exchange and a computation for every other rank. */
 #define MOST_OPERATIONS 5e7
 static double operations_of(const pw_plan *plan) {
-    double per_layer = 1 + (plan->t > 1 ? 7 : 0) + (plan->c > 1 ? 6 * (double)plan->c : 0);
+    double per_layer = 1 + (plan->t > 1 ? 7 : 0) + (plan->c > 1 ? 6 * (double)plan->c : 0) +
+                       (plan->desc->sharding == PW_SHARDING_ZERO3 ? 5 : 0);
     double chunks = (double)plan->p * (double)plan->v;
     return 2 * (double)plan->micro_batches * ((double)plan->shape.layers * per_layer + (chunks > 1 ? 4 * chunks : 1));
 }
@@ -229,7 +235,6 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->tokens = plan->sequence / plan->c * plan->micro_batch;
     int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
     plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
-    plan->zero1 = desc->sharding == PW_SHARDING_ZERO1;
     bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
     plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
     if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;
@@ -242,7 +247,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
         plan->gradient_bytes = plan->format.gradient_bytes;
         plan->optimizer_bytes = 8;
     }
-    return PW_OK;
+    return pw_plan_shard(catalogue, plan, file, line, error);
 }
 
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk) {

@@ -28,7 +28,13 @@ typedef struct pw_plan {
     int64_t per_chunk;   /* layers of a chunk in the middle */
     bool short_ends;     /* the first and the last chunk have one layer less */
     bool sequence_parallel; /* and t > 1 */
-    bool zero1;
+    pw_sharding sharding;
+    int64_t shards, replicas; /* ranks that share the sharded states (1: not sharded); groups of so many ranks */
+    bool reshard;             /* zero3: parameters are dropped after the forward pass and gathered again */
+    bool hold_gradients;      /* zero2, zero3: gradients stay whole until the last micro-batch */
+    int64_t ahead_forward, ahead_backward; /* zero3: layers gathered ahead */
+    double sharded_parameter_bytes;   /* zero3: kept per parameter beside the optimizer's state */
+    double gather_copy, scatter_copy; /* zero3: bytes moved on the GPU per parameter gathered, per gradient scattered */
     pw_format format;
     pw_precision precision, precision16; /* of linear layers; of the rest: the format's */
     double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
@@ -38,6 +44,10 @@ typedef struct pw_plan {
 /* Resolves and checks. gpus 0: data_parallel must be given. device NULL: its precisions are not checked. */
 pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, const pw_train_desc *desc,
                        pw_plan *plan, const char *file, int line, pw_error *error);
+
+/* sharding.c: what is shared out, over which ranks and when; for pw_plan_make. */
+pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char *file, int line, pw_error *error);
+extern const char *const pw_sharding_names[];
 
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk);
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);
@@ -57,5 +67,6 @@ int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage);
 double pw_plan_embedding_parameters(const pw_plan *plan);
 double pw_plan_head_parameters(const pw_plan *plan);   /* output layer and final norm */
 double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage);
+double pw_plan_largest_unit(const pw_plan *plan, int64_t stage); /* parameters that zero3 gathers at once */
 
 #endif

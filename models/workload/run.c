@@ -74,7 +74,8 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     if (plan->vocabulary != plan->model->vocabulary)
         note(&to, "The vocabulary is padded from %lld to %lld tokens; model FLOPs count the former.",
              (long long)plan->model->vocabulary, (long long)plan->vocabulary);
-    if (plan->zero1 && plan->stack.overlap_parameters && plan->d * plan->c > 1)
+    if (plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3 && plan->stack.overlap_parameters &&
+        plan->d * plan->c > 1)
         note(&to, "Parameters are gathered behind the first forward passes, as in every step but the first.");
     if (to.out_of_memory) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->notes = to.items;

@@ -102,7 +102,7 @@ static void pass(stage_writer *w, int64_t k, bool backward) {
     if (backward) call->call.template_index = last ? of->backward_last : of->backward;
     else call->call.template_index = micro == 0 ? of->forward_first : of->forward;
     if (!backward && micro == 0 && low->gathers_parameters && chunk + 1 < w->plan->v && w->chunks[chunk + 1]->unit_count)
-        gather_add(low, &w->ops, &w->chunks[chunk + 1]->units[0], SLOT_PARAMETERS);
+        gather_add(low, &w->ops, &w->chunks[chunk + 1]->units[0], PW_NO_SLOT, SLOT_PARAMETERS);
 }
 
 /* Forward pass warmup + i and backward pass i. */
@@ -177,21 +177,20 @@ static void finish_step(stage_writer *w) {
     const pw_plan *plan = w->plan;
     double parameters = pw_plan_stage_parameters(plan, w->stage);
     bool shares_data = plan->d * plan->c > 1;
-    if (shares_data && !low->reduces_behind) reduce_add(low, &w->ops, parameters);
+    if (shares_data && low->reduces_once && !low->reduces_behind && plan->sharding != PW_SHARDING_ZERO3)
+        reduce_add(low, &w->ops, parameters);
     if (plan->model->tied && plan->p > 1 && (w->stage == 0 || w->stage == plan->p - 1))
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_EMBEDDING,
-                       (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes,
+                       (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes /
+                           (double)(plan->sharding >= PW_SHARDING_ZERO2 ? plan->shards : 1),
                        CATEGORY_PIPELINE, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
     compute_add(low, &w->ops, optimizer_segment(low, parameters, true), SLOT_REDUCED, CATEGORY_OPTIMIZER);
     if (plan->t * plan->p > 1) /* the norm of all gradients; every stage waits here for the slowest */
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_MODEL, 4, CATEGORY_MODEL, STREAM_DATA, SLOT_COMPUTE,
                        SLOT_NORM);
     compute_add(low, &w->ops, optimizer_segment(low, parameters, false), SLOT_NORM, CATEGORY_OPTIMIZER);
-    if (shares_data && plan->zero1 && !low->gathers_parameters) {
-        unit all = {UNIT_LAYERS, 0, parameters};
-        gather_add(low, &w->ops, &all, PW_NO_SLOT);
-        ((pw_op *)w->ops.items)[w->ops.count - 1].waits[0] = SLOT_COMPUTE;
-    }
+    if (shares_data && !low->gathers_parameters && plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3)
+        gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, parameters}, SLOT_COMPUTE, PW_NO_SLOT);
 }
 
 uint32_t lower_stage(lowering *low, int64_t stage) {
@@ -207,7 +206,7 @@ uint32_t lower_stage(lowering *low, int64_t stage) {
         writer.chunks[chunk] = lower_chunk(low, stage, chunk);
     if (low->out_of_memory) return 0;
     if (low->gathers_parameters && writer.chunks[0]->unit_count)
-        gather_add(low, &writer.ops, &writer.chunks[0]->units[0], SLOT_PARAMETERS);
+        gather_add(low, &writer.ops, &writer.chunks[0]->units[0], PW_NO_SLOT, SLOT_PARAMETERS);
     passes(&writer);
     finish_step(&writer);
     char name[32];

@@ -1,7 +1,7 @@
 /* Training of dense decoder transformers: description, memory account, lowering to a program, and one call that runs it.
  *
  * A training job is a model, a batch and a way to split it: tensor parallel (with sequence parallel), pipeline parallel
- * (1F1B, interleaved), data parallel (bucketed overlap, ZeRO-1). Lowering gives one program per pipeline stage in the
+ * (1F1B, interleaved), data parallel (bucketed overlap, ZeRO-1 to 3, FSDP, HSDP). Lowering gives one program per pipeline stage in the
  * order of operations that the named software stack issues; time, bubbles and exposed communication come out of its
  * execution. Layout of ranks: tensor fastest, then context, then data, then pipeline.
  *
@@ -37,7 +37,9 @@ double pw_model_parameters(const pw_model_desc *model); /* all weights */
 double pw_model_flops_per_token(const pw_model_desc *model, int64_t sequence, bool causal_convention);
 
 typedef enum pw_recompute { PW_RECOMPUTE_NONE, PW_RECOMPUTE_SELECTIVE, PW_RECOMPUTE_FULL } pw_recompute;
-typedef enum pw_sharding { PW_SHARDING_NONE, PW_SHARDING_ZERO1 } pw_sharding;
+/* What data-parallel ranks share out instead of each keeping a copy: nothing, the optimizer's state (ZeRO-1), gradients as
+ * well (ZeRO-2), parameters as well (ZeRO-3, FSDP: gathered for each use). */
+typedef enum pw_sharding { PW_SHARDING_NONE, PW_SHARDING_ZERO1, PW_SHARDING_ZERO2, PW_SHARDING_ZERO3 } pw_sharding;
 typedef enum pw_schedule { PW_SCHEDULE_1F1B, PW_SCHEDULE_GPIPE } pw_schedule; /* interleaved: virtual_stages > 1 */
 
 typedef struct pw_train_desc {
@@ -53,6 +55,9 @@ typedef struct pw_train_desc {
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;
     double bucket_bytes;     /* gradient bucket; NaN: the stack's */
+    int64_t shard_group;     /* ranks (data x context) that share what is sharded, the rest repeat it (HSDP); 0: all */
+    int reshard, hold_gradients; /* switches as above */
+    double prefetch;         /* zero3: layers gathered ahead of their use; NaN: the stack's */
 } pw_train_desc;
 extern const pw_kind pw_train_kind;
 

@@ -82,11 +82,28 @@ static pw_status describe_plan(description *d, pw_error *error) {
     return PW_OK;
 }
 
+/* What sharding means is data: sharding.csv. */
+static pw_status describe_sharding(description *d, pw_error *error) {
+    pw_train_desc *job = &d->out->job;
+    const pw_measured *table = &d->state->sharding;
+    const char *sharding = text_of(d, "sharding");
+    job->sharding = PW_SHARDING_NONE;
+    if (!*sharding) return PW_OK;
+    int64_t found = pw_layout_match(table, "method", d->input, d->row);
+    if (found < 0) return skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
+    PW_TRY(pw_field_set_text(&pw_train_kind, pw_kind_field(&pw_train_kind, "sharding"), job,
+                             pw_measured_text(table, (uint32_t)found, "method"), d->arena, table->file,
+                             table->lines[found], error));
+    PW_TRY(pw_measured_integer(table, (uint32_t)found, "group", 0, &job->shard_group, error));
+    if (job->shard_group < 0) job->shard_group = d->out->gpus_per_node;
+    if (strcmp(pw_measured_text(table, (uint32_t)found, "reshard"), "off") == 0) job->reshard = 0;
+    return PW_OK;
+}
+
 /* Precision, recompute, sharding and software, which the sources write as words. */
 static pw_status describe_method(description *d, pw_error *error) {
-    (void)error;
     pw_train_desc *job = &d->out->job;
-    const char *sharding = text_of(d, "sharding"), *precision = text_of(d, "precision"), *recompute = text_of(d, "recompute");
+    const char *precision = text_of(d, "precision"), *recompute = text_of(d, "recompute");
     /* fp8 recipes that scale by tensor or block are one precision here. */
     if (strcmp(precision, "fp16") == 0 || strcmp(precision, "amp") == 0) job->precision = PW_PRECISION_FP16;
     else if (starts_with(precision, "bf16")) job->precision = PW_PRECISION_BF16;
@@ -100,10 +117,8 @@ static pw_status describe_method(description *d, pw_error *error) {
     else if (strcmp(recompute, "full") == 0) job->recompute = PW_RECOMPUTE_FULL;
     else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
 
-    /* With a pipeline, ZeRO-2 as published reduces once per step like ZeRO-1: the same communication. */
-    if (!*sharding || strcmp(sharding, "none") == 0) job->sharding = PW_SHARDING_NONE;
-    else if (strstr(sharding, "ZeRO1") || strcmp(sharding, "ZeRO2") == 0) job->sharding = PW_SHARDING_ZERO1;
-    else return skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
+    PW_TRY(describe_sharding(d, error));
+    if (*d->prediction->why) return PW_OK;
 
     d->out->stack = pw_layout_look_up(&d->state->software, "stack", d->input, d->row);
     if (!d->out->stack || !*d->out->stack)

@@ -1,0 +1,93 @@
+/* Passes of a chunk whose parameters are spread over the data-parallel ranks (ZeRO-3, FSDP).
+ *
+ * A unit, one layer or an end of the model, is gathered on the data stream before it is computed and dropped afterwards. The
+ * gather of unit i + a (a: layers ahead) is asked for just before unit i is computed and starts when unit i - 1 has been
+ * dropped, so that at most a + 1 units are whole at once: the rate limit of PyTorch's FSDP. The data stream is served in order:
+ * going back, the gather of the next unit comes before the scatter of this one's gradients, or after it where a = 0
+ * (BACKWARD_PRE and BACKWARD_POST of FSDP). The ends stay whole from their forward to their backward pass: the output layer is
+ * used at once again, an embedding's gradient needs no weights, and a tied one is the output layer.
+ */
+#include "models/workload/lower.h"
+
+typedef struct walk {
+    lowering *low;
+    const chunk_templates *of;
+    list ops;
+    int64_t ahead;
+    bool backward, gathers, reduces;
+    double copied[2]; /* bytes of the last copy in and out, and their segments: layers share theirs */
+    uint32_t copies[2];
+} walk;
+
+static const unit *unit_at(const walk *w, int64_t i) {
+    return &w->of->units[w->backward ? (int64_t)w->of->unit_count - 1 - i : i];
+}
+static bool is_gathered(const walk *w, int64_t i) {
+    return w->gathers && (!w->backward || unit_at(w, i)->kind == UNIT_LAYERS);
+}
+static int16_t slot_of(const walk *w, int64_t i) { return (int16_t)(SLOT_UNIT + i % (w->ahead + 1)); }
+
+static void copy(walk *w, int which, double bytes) {
+    if (!(bytes > 0)) return;
+    if (w->copied[which] != bytes) w->copies[which] = copy_segment(w->low, which ? "scatter copy" : "gather copy", bytes);
+    w->copied[which] = bytes;
+    compute_add(w->low, &w->ops, w->copies[which], PW_NO_SLOT, CATEGORY_COMPUTE);
+}
+
+static void gather(walk *w, int64_t i) {
+    if (i < (int64_t)w->of->unit_count && is_gathered(w, i))
+        gather_add(w->low, &w->ops, unit_at(w, i), SLOT_FREED, slot_of(w, i));
+}
+
+static void compute(walk *w, int64_t i) {
+    lowering *low = w->low;
+    const unit *of = unit_at(w, i);
+    if (is_gathered(w, i)) {
+        wait_add(low, &w->ops, slot_of(w, i), CATEGORY_DATA);
+        copy(w, 0, low->plan->gather_copy * of->parameters);
+    }
+    unit_add(low, &w->ops, of, w->backward);
+    op_add(low, &w->ops, PW_OP_DELAY, STREAM_COMPUTE, CATEGORY_DATA)->signal = SLOT_FREED;
+}
+
+static void reduce(walk *w, int64_t i) {
+    lowering *low = w->low;
+    double parameters = unit_at(w, i)->parameters;
+    copy(w, 1, low->plan->scatter_copy * parameters);
+    reduce_add(low, &w->ops, parameters);
+    if (!low->reduces_behind) wait_add(low, &w->ops, SLOT_REDUCED, CATEGORY_DATA);
+}
+
+static uint32_t pass(walk w, const char *name) {
+    int64_t count = w.of->unit_count;
+    for (int64_t i = 0; i < w.ahead; i++) gather(&w, i);
+    for (int64_t i = 0; i < count; i++) {
+        gather(&w, i + w.ahead);
+        compute(&w, i);
+        if (w.backward && i == count - 1)
+            compute_add(w.low, &w.ops, accumulate_segment(w.low, w.of->parameters / (double)w.low->plan->shards), SLOT_SCATTER,
+                        CATEGORY_COMPUTE);
+        if (w.reduces) reduce(&w, i);
+    }
+    return template_add(w.low, name, &w.ops);
+}
+
+/* Without reshard a pipeline's chunk stays whole until the end of the step, since other micro-batches are under way; without a
+ * pipeline it is dropped after each backward pass. */
+void sharded_passes(lowering *low, chunk_templates *of) {
+    const pw_plan *plan = low->plan;
+    bool shares = plan->d * plan->c > 1, always = shares && (plan->reshard || plan->p == 1);
+    walk forward = {.low = low, .of = of, .ahead = plan->ahead_forward, .gathers = always};
+    walk backward = {.low = low, .of = of, .ahead = plan->ahead_backward, .backward = true,
+                     .gathers = shares && plan->reshard, .reduces = shares && !low->reduces_once};
+    of->forward = of->forward_first = pass(forward, "forward pass");
+    of->backward = of->backward_last = pass(backward, "backward pass");
+    if (shares && !always) {
+        forward.gathers = true;
+        of->forward_first = pass(forward, "first forward pass");
+    }
+    if (shares && low->reduces_once) {
+        backward.reduces = true;
+        of->backward_last = pass(backward, "last backward pass");
+    }
+}

@@ -1,0 +1,210 @@
+/* What sharded jobs send and keep, as executed, against the closed forms; gathers hide behind computation or show. */
+#include <math.h>
+
+#include "models/workload/lower.h"
+#include "tests/unit/workload/runs.h"
+
+static pw_model_desc small(void) {
+    return (pw_model_desc){.name = "small", .layers = 8, .hidden = 1024, .heads = 16, .vocabulary = 16384};
+}
+static double of_layers(const pw_model_desc *model) { return (double)model->layers * pw_layer_parameters(model, 1); }
+
+static pw_train_desc sharded(pw_model_desc *model, int sharding, int64_t batch) {
+    pw_train_desc desc = job(model, "nemo-2024", 512, batch);
+    desc.sharding = sharding;
+    return desc;
+}
+static double bytes_of(const pw_train_desc *desc, int64_t nodes) {
+    return run_plain(desc, "DGX H100", nodes, false).totals.collective_bytes;
+}
+
+/* Per micro-batch two gathers and a scatter of 2 N bytes of the layers; the ends are gathered once. 1.5 x data parallel, whose
+ * all_reduce is two halves. */
+PW_TEST(zero3_moves_three_times_the_parameters_per_micro_batch) {
+    pw_model_desc model = small();
+    double layers = of_layers(&model), ends = pw_model_parameters(&model) - layers;
+    for (int64_t m = 1; m <= 3; m++) {
+        pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 8 * m);
+        PW_EXPECT_NEAR(bytes_of(&desc, 1), 8.0 * (double)m * (3 * 2 * layers + 2 * 2 * ends), 1e-12);
+        desc.reshard = 0;
+        PW_EXPECT_NEAR(bytes_of(&desc, 1), 8.0 * (double)m * 2 * 2 * (layers + ends), 1e-12);
+        desc.hold_gradients = 1;
+        PW_EXPECT_NEAR(bytes_of(&desc, 1), 8.0 * (double)(m + 1) * 2 * (layers + ends), 1e-12);
+        desc.reshard = 1;
+        PW_EXPECT_NEAR(bytes_of(&desc, 1), 8.0 * ((double)m * (2 * 2 * layers + 2 * ends) + 2 * (layers + ends)), 1e-12);
+    }
+}
+
+PW_TEST(zero2_scatters_each_micro_batch_unless_held) {
+    pw_model_desc model = small();
+    double n = pw_model_parameters(&model);
+    for (int overlap = 0; overlap < 2; overlap++)
+        for (int64_t m = 1; m <= 3; m++) {
+            pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO2, 8 * m);
+            desc.overlap_gradients = desc.overlap_parameters = overlap;
+            PW_EXPECT_NEAR(bytes_of(&desc, 1), 8 * ((double)m + 1) * 2 * n, 1e-12);
+            desc.hold_gradients = 1;
+            PW_EXPECT_NEAR(bytes_of(&desc, 1), 8 * 2 * 2 * n, 1e-12);
+        }
+}
+
+/* Inside a group as ZeRO-3 among so many; across, an all_reduce of a share. Whole-node groups send over the network only the
+ * latter: 2 (n - 1)/n of 2 N bytes per node. */
+PW_TEST(hsdp_scatters_inside_and_reduces_shares_across) {
+    pw_model_desc model = small();
+    double layers = of_layers(&model), ends = pw_model_parameters(&model) - layers;
+    for (int64_t group = 1; group <= 16; group *= 2) {
+        pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 16);
+        desc.shard_group = group;
+        double inside = group > 1 ? 16 * (3 * 2 * layers + 2 * 2 * ends) : 0;
+        double across = group < 16 ? 16 * 2 * (layers + ends) / (double)group : 0;
+        PW_EXPECT_NEAR(bytes_of(&desc, 2), inside + across, 1e-12);
+        if (group != 8) continue;
+        pw_train_result result = run_plain(&desc, "DGX H100", 2, false);
+        double network = result.totals.link_bytes[PW_LINK_NETWORK];
+        desc.sharding = PW_SHARDING_ZERO3;
+        desc.shard_group = 0;
+        PW_EXPECT(network > 0 && network < 0.5 * run_plain(&desc, "DGX H100", 2, false).totals.link_bytes[PW_LINK_NETWORK]);
+    }
+}
+
+PW_TEST(sharding_leaves_the_arithmetic_alone_and_folds_exactly) {
+    pw_model_desc model = small();
+    const struct { int64_t t, p, c, v, group; int recompute; } cases[] = {
+        {1, 1, 1, 1, 0, 0}, {2, 1, 1, 1, 4, 2}, {1, 2, 1, 1, 0, 0}, {2, 2, 1, 2, 2, 2}, {1, 1, 2, 1, 2, 0}, {1, 4, 2, 1, 1, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int reshard = 0; reshard < 2; reshard++) {
+            pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 64);
+            desc.tensor_parallel = cases[i].t;
+            desc.pipeline_parallel = cases[i].p;
+            desc.context_parallel = cases[i].c;
+            desc.virtual_stages = cases[i].v;
+            desc.shard_group = cases[i].group;
+            desc.recompute = cases[i].recompute;
+            desc.reshard = reshard;
+            pw_train_result sharded_run = run_plain(&desc, "DGX H100", 2, false);
+            pw_train_result unfolded = run_plain(&desc, "DGX H100", 2, true);
+            PW_EXPECT_NEAR(sharded_run.step_s, unfolded.step_s, 1e-9);
+            desc.sharding = PW_SHARDING_ZERO1;
+            desc.reshard = 2;
+            PW_EXPECT_NEAR(sharded_run.totals.flops, run_plain(&desc, "DGX H100", 2, false).totals.flops, 1e-12);
+        }
+}
+
+/* --- Hidden and exposed ------------------------------------------------------------------------------------------ */
+
+enum { LAYERS = 8 };
+
+/* A job whose gathers take gather_s each and scatters nothing; only its layers compute. */
+static double step_with(const pw_train_desc *desc, double gather_s, double *layer_s) {
+    bench b = bench_open(desc, "DGX H100", 1);
+    double compute_s = 0;
+    for (uint32_t t = 0; t < b.job->template_count; t++)
+        for (uint32_t i = 0; i < b.job->templates[t].count; i++) {
+            pw_op *op = (pw_op *)&b.job->templates[t].ops[i];
+            if (op->kind != PW_OP_COLLECTIVE) continue;
+            if (op->collective.kind == PW_COLLECTIVE_ALL_GATHER) {
+                op->kind = PW_OP_DELAY;
+                op->delay.seconds = gather_s;
+            } else {
+                op->collective.bytes = 0;
+            }
+        }
+    b.job->launch_s = 0;
+    for (uint32_t s = 0; s < b.job->segment_count; s++) { /* ends and optimizer take nothing */
+        bool is_layer = !strcmp(b.job->segments[s].name, "layer") || !strcmp(b.job->segments[s].name, "layer backward");
+        if (!is_layer) ((pw_segment *)b.job->segments)[s].count = 0;
+    }
+    double end = bench_run(&b, &compute_s, NULL);
+    bench_close(&b);
+    if (layer_s) *layer_s = compute_s;
+    return end;
+}
+
+/* All gathers are in the forward pass here: two units (embedding and first layer) are gathered before anything is computed, then
+ * each gather has a layer to hide behind. Slow ones are a chain that computation follows: twice as slow is one chain longer. */
+PW_TEST(a_gather_faster_than_a_layer_hides_and_a_slower_one_shows_by_the_difference) {
+    pw_model_desc model = small();
+    pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 8);
+    const double units = LAYERS + 2;
+    desc.reshard = 0;
+    for (int ahead = 0; ahead <= 2; ahead++) {
+        desc.prefetch = ahead;
+        double compute_s, base = step_with(&desc, 0, &compute_s), layer = compute_s / LAYERS; /* forward and backward */
+        double fast = layer / 8, slow = layer, exposed = step_with(&desc, fast, NULL) - base;
+        PW_EXPECT_NEAR(exposed, (ahead ? 2 : units) * fast, 1e-6);
+        PW_EXPECT_NEAR(step_with(&desc, 2 * slow, NULL) - step_with(&desc, slow, NULL), units * slow, 1e-6);
+        if (ahead == 1) { /* each layer's gather but the first shows by what the layer before cannot cover */
+            double forward = (step_with(&desc, 2 * slow, NULL) - base - 3 * 2 * slow) / (LAYERS - 1);
+            PW_EXPECT(forward > 2 * slow - layer && forward < 2 * slow - layer / 8);
+        }
+    }
+}
+
+/* --- Memory ------------------------------------------------------------------------------------------------------ */
+
+static pw_memory_account account(const pw_train_desc *desc) {
+    pw_memory_account result;
+    pw_error error = {0};
+    must(pw_train_memory(catalogue(), device("H100-SXM5-80GB"), desc, 0, &result, &error), &error);
+    return result;
+}
+
+/* Rajbhandari et al. 2020, figure 1, with the stack's 4-byte gradients and 12 bytes of fp32 state: 2 + 4 + 12 without sharding. */
+PW_TEST(memory_of_states_follows_the_stage_of_zero) {
+    pw_model_desc model = small();
+    double n = pw_model_parameters(&model);
+    for (int64_t d = 1; d <= 64; d *= 4)
+        for (int sharding = 0; sharding <= PW_SHARDING_ZERO3; sharding++) {
+            pw_train_desc desc = sharded(&model, sharding, 64);
+            desc.stack = "megatron-2023";
+            desc.data_parallel = d;
+            pw_memory_account a = account(&desc);
+            double share = 1.0 / (double)d, w = sharding == PW_SHARDING_ZERO3 ? share : 1,
+                   g = sharding >= PW_SHARDING_ZERO2 ? share : 1, o = sharding >= PW_SHARDING_ZERO1 ? share : 1;
+            PW_EXPECT_NEAR(a.weights + a.gradients + a.optimizer, (2 * w + 4 * g + 12 * o) * n, 1e-12);
+        }
+}
+
+/* What is whole for use: the unit at work and those ahead; shares of a group of eight stay eighths however many there are. */
+PW_TEST(memory_of_gathered_units_grows_with_the_layers_ahead) {
+    pw_model_desc model = small();
+    pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 64);
+    desc.data_parallel = 64;
+    desc.prefetch = 1;
+    double one = account(&desc).buffers, largest = fmax(pw_layer_parameters(&model, 1), 16384.0 * 1024 + 1024);
+    desc.prefetch = 4;
+    PW_EXPECT_NEAR(account(&desc).buffers - one, 3 * 2 * largest, 1e-12);
+    desc.shard_group = 8;
+    pw_memory_account grouped = account(&desc);
+    desc.data_parallel = 8;
+    desc.shard_group = 0;
+    PW_EXPECT_NEAR(grouped.optimizer, account(&desc).optimizer, 1e-12);
+}
+
+/* --- Refusals ---------------------------------------------------------------------------------------------------- */
+
+static void expect_refused(const pw_train_desc *desc, const char *what) {
+    pw_memory_account unused;
+    pw_error error = {0};
+    PW_EXPECT_INT(pw_train_memory(catalogue(), device("H100-SXM5-80GB"), desc, 0, &unused, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, what);
+}
+
+PW_TEST(options_that_would_change_nothing_are_refused) {
+    pw_model_desc model = small();
+    pw_train_desc plain = sharded(&model, PW_SHARDING_ZERO1, 64), desc;
+    plain.data_parallel = 8;
+    desc = plain, desc.reshard = 1, expect_refused(&desc, "reshard");
+    desc = plain, desc.prefetch = 2, expect_refused(&desc, "prefetch");
+    desc = plain, desc.hold_gradients = 1, expect_refused(&desc, "hold_gradients");
+    desc = plain, desc.shard_group = 3, expect_refused(&desc, "does not divide the 8 ranks");
+    plain.sharding = PW_SHARDING_NONE;
+    desc = plain, desc.shard_group = 4, expect_refused(&desc, "without sharding");
+    plain.sharding = PW_SHARDING_ZERO3;
+    desc = plain, desc.bucket_bytes = 1e6, expect_refused(&desc, "bucket_bytes");
+    desc = plain, desc.prefetch = 1.5, expect_refused(&desc, "whole number");
+    desc = plain, desc.prefetch = 2, desc.overlap_parameters = 0, expect_refused(&desc, "exclude each other");
+}
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
