@@ -54,16 +54,20 @@
 ---@field virtual_stages? integer Model chunks of a pipeline stage; above 1: the interleaved schedule.
 ---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4"|"fp16-amp"|"bf16-amp" Number format: of the linear layers (fp32, tf32, fp16, bf16, fp8), with fp32 masters in the optimizer below 32 bits; or autocast of fp32 weights (fp16-amp, bf16-amp).
 ---@field recompute? "none"|"selective"|"full" Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full).
----@field sharding? "none"|"zero1" zero1: each data-parallel rank keeps its share of the optimizer's state.
+---@field sharding? "none"|"zero1"|"zero2"|"zero3" What data-parallel ranks share out: the optimizer's state (zero1), gradients too (zero2), parameters too (zero3).
 ---@field schedule? "1f1b"|"gpipe" Order of passes in the pipeline.
 ---@field stack? string Software stack (a row of stacks); left out: the newest for the GPU.
 ---@field sequence_parallel? "off"|"on"|"stack" Norms and dropout on a share of the tokens of each tensor-parallel rank.
 ---@field flash_attention? "off"|"on"|"stack" One fused attention kernel that keeps no scores.
 ---@field overlap_gradients? "off"|"on"|"stack" Reduce gradient buckets behind the last backward pass.
----@field overlap_parameters? "off"|"on"|"stack" With zero1, gather parameters behind the first forward pass.
+---@field overlap_parameters? "off"|"on"|"stack" Gather parameters behind computation (zero1, zero2: the first forward pass; zero3: the layers before).
 ---@field overlap_pipeline? "off"|"on"|"stack" Messages between stages do not hold up computation.
 ---@field cuda_graphs? "off"|"on"|"stack" Launch kernels at no cost to the host.
 ---@field bucket_bytes? podwright.quantity Size of a gradient bucket on the wire; left out: the stack's.
+---@field shard_group? integer Data (x context) parallel ranks that share what is sharded; groups of them repeat it (HSDP); 0: all ranks.
+---@field reshard? "off"|"on"|"stack" With zero3, drop parameters after the forward pass and gather them again for the backward pass.
+---@field hold_gradients? "off"|"on"|"stack" With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole.
+---@field prefetch? number With zero3, layers gathered ahead of their use; left out: as the stack does.
 ---@overload fun(fields: table): podwright.train
 
 ---@class podwright.model A dense decoder transformer: the shape that decides its cost.
