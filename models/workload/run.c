@@ -184,6 +184,17 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
     return write_notes(s, arena, result, error);
 }
 
+/* Of the stage on which the critical path ends. */
+static pw_status add_interval(const prepared *s, const pw_catalogue *catalogue, const pw_session_result *ran, pw_arena *arena,
+                              pw_train_result *result, pw_error *error) {
+    uint32_t home = 0;
+    while (home + 1 < s->job->program_count && strcmp(s->job->programs[home].name, ran->home_program) != 0) home++;
+    const double share = 0.05; /* as the class's text says */
+    pw_step_class step_class = ran->programs[home].launch_wait_s > share * ran->end_s ? PW_STEP_LAUNCH : PW_STEP_DENSE;
+    return pw_step_interval(catalogue, pw_cluster_device(s->cluster), s->job, home, s->clock_ratio, step_class,
+                            ran->end_s, ran->programs[home].compute_s, arena, &result->interval, error);
+}
+
 static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
                      const pw_cluster_desc *cluster, const pw_train_desc *desc, const pw_train_options *options,
                      const char *file, int line, pw_arena *arena, pw_train_result *result, pw_error *error) {
@@ -200,7 +211,8 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
                                 .sink_count = options->sink_count};
     pw_session_result ran;
     PW_TRY(pw_session_run(&config, s->job, arena, &ran, error));
-    return fill_result(s, &ran, stages, arena, result, error);
+    PW_TRY(fill_result(s, &ran, stages, arena, result, error));
+    return add_interval(s, catalogue, &ran, arena, result, error);
 }
 
 pw_status pw_train_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,

@@ -15,6 +15,7 @@
 #include "models/program/blame.h"
 #include "models/program/executor.h"
 #include "models/workload/format.h"
+#include "models/workload/interval.h"
 
 typedef struct pw_model_desc {
     const char *name;
@@ -105,6 +106,7 @@ typedef struct pw_stage_result {
 } pw_stage_result;
 
 typedef struct pw_train_result {
+    pw_interval interval;   /* of step_s */
     double step_s, tokens_per_s, tokens_per_s_per_gpu, flops_per_gpu; /* flops: model, causal */
     double mfu, mfu_full;   /* causal and full-attention conventions, of the dense peak of the precision named below */
     const char *mfu_convention; /* "model FLOPs, causal attention, dense bf16 peak 989.4 TFLOP/s" */

@@ -2,18 +2,22 @@
 #include <string.h>
 
 #include "scenarios/host/commands.h"
+#include "scenarios/validation/intervals.h"
 #include "scenarios/validation/refit.h"
 
 static pw_status calibrate(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                            pw_error *error) {
     const char *what = arguments->operands[0];
     pw_refit_kind kind = PW_REFIT_CLOCKS;
+    bool intervals = strcmp(what, "intervals") == 0;
     if (strcmp(what, "stacks") == 0) kind = PW_REFIT_STACKS;
-    else if (strcmp(what, "clocks") != 0)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks or stacks", "unknown parameter '%.200s'", what);
+    else if (!intervals && strcmp(what, "clocks") != 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, stacks or intervals", "unknown parameter '%.200s'", what);
     pw_file *file = NULL;
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
-    return pw_host_close(file, pw_refit_write(kind, catalogue, host->interrupt, file, arena, error), error);
+    pw_status status = intervals ? pw_intervals_write(catalogue, host->interrupt, file, arena, error)
+                                 : pw_refit_write(kind, catalogue, host->interrupt, file, arena, error);
+    return pw_host_close(file, status, error);
 }
 
 static int run(pw_host *host, const pw_arguments *arguments) {
@@ -24,7 +28,7 @@ static const pw_option options[] = {{'o', "output", "FILE", false, "write the ta
 const pw_command pw_command_calibrate = {
     "calibrate", "WHAT", "fit parameters that only whole training steps show",
     "WHAT is clocks (the clock that a GPU sustains, per architecture or GPU and width of operands) or stacks (the factor\n"
-    "of a software stack on kernel and host time). Only fit rows of the shipped measurements take part; each row gives the\n"
+    "of a software stack on kernel and host time) or intervals (how far published steps lie from predicted ones). Only fit rows of the shipped measurements take part; each row gives the\n"
     "value at which its prediction meets the measurement, and the table holds the median and quartiles, whole families\n"
-    "weighing the same. Written over training-clocks.csv or stack-factors.csv of the catalogue, they take effect.\n",
+    "weighing the same. Written over training-clocks.csv, stack-factors.csv or step-intervals.csv of the catalogue, they take effect.\n",
     options, 1, 1, run};

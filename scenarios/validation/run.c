@@ -190,7 +190,8 @@ static pw_status choose_groups(const pw_suite *suite, const pw_measured *input, 
     *count = 0;
     for (uint32_t b = 0; b < wanted; b++) {
         const char *column = options->by ? options->by[b] : suite->by[b];
-        if (strcmp(column, "side") == 0 || pw_measured_find(input, column) >= 0) {
+        bool derived = strcmp(column, "side") == 0 || (suite->interval && strcmp(column, "class") == 0);
+        if (derived || pw_measured_find(input, column) >= 0) {
             kept[(*count)++] = column;
         } else if (options->by) {
             const char *near = pw_nearest((const char *const *)input->names, column);

@@ -1,4 +1,5 @@
 /* The training suite: a measured row becomes a cluster and a job, and runs through the simulator as a user's would. */
+#include <math.h>
 #include <string.h>
 
 #include "models/workload/stack.h"
@@ -17,15 +18,20 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
 
 /* --- Prediction ---------------------------------------------------------------------------------------------------- */
 
+pw_status pw_training_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
+                          pw_arena *arena, pw_train_result *result, pw_error *error) {
+    pw_train_options options = {
+        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
+    return pw_train_run(pw_allocator_default(), context->catalogue, &row->cluster, &row->job, &options, NULL, 0, arena, result,
+                        error);
+}
+
 pw_status pw_training_predict(const pw_validation_context *context, const pw_training_row *row, double factor,
                               double clock_ratio, double *step_s, pw_error *error) {
     pw_arena *arena = pw_arena_create(pw_allocator_default());
     if (!arena) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     pw_train_result result;
-    pw_train_options options = {
-        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
-    pw_status status = pw_train_run(pw_allocator_default(), context->catalogue, &row->cluster, &row->job, &options, NULL, 0,
-                                    arena, &result, error);
+    pw_status status = pw_training_run(context, row, factor, clock_ratio, arena, &result, error);
     if (status == PW_OK) *step_s = result.step_s;
     pw_arena_destroy(arena);
     return status;
@@ -45,13 +51,18 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     pw_status status = describe(context, context->input, row, arena, &described, prediction, &runs, error);
     if (status == PW_OK && runs) {
         pw_error failure = {0};
-        status = pw_training_predict(context, &described, 1, 0, &prediction->plain, &failure);
         pw_stack stack;
+        status = pw_training_predict(context, &described, 1, 0, &prediction->plain, &failure);
         if (status == PW_OK)
             status = pw_stack_read(context->catalogue, described.stack, described.device, &stack, NULL, 0, &failure);
-        prediction->stack = prediction->plain;
-        if (status == PW_OK && stack.kernel_time_factor != 1)
-            status = pw_training_predict(context, &described, stack.kernel_time_factor, 0, &prediction->stack, &failure);
+        pw_train_result result;
+        if (status == PW_OK)
+            status = pw_training_run(context, &described, stack.kernel_time_factor, 0, arena, &result, &failure);
+        if (status == PW_OK) {
+            prediction->stack = result.step_s;
+            prediction->step_class = result.interval.step_class;
+            if (!isnan(result.interval.low_s)) prediction->low = result.interval.low_s, prediction->high = result.interval.high_s;
+        }
         prediction->baseline = baseline_seconds(context->state, &described);
         prediction->ran = status == PW_OK;
         if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT || status == PW_NOT_FOUND || status == PW_DOES_NOT_FIT) {
@@ -79,4 +90,5 @@ const pw_suite pw_suite_training = {
     .baseline = "one MFU per GPU and precision, the median over fit rows (every source weighing the same)",
     .prepare = prepare,
     .predict = predict,
+    .interval = true,
 };

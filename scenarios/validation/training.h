@@ -19,6 +19,9 @@ typedef struct pw_training_row {
 /* *runs false: prediction->why says why not. The context's suite must be prepared. */
 pw_status pw_training_describe(const pw_validation_context *context, uint32_t row, pw_arena *arena, pw_training_row *out,
                                pw_prediction *prediction, bool *runs, pw_error *error);
+/* Runs the row's job; see pw_training_predict for factor and clock_ratio. Everything in *result lives in arena. */
+pw_status pw_training_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
+                          pw_arena *arena, pw_train_result *result, pw_error *error);
 /* Step time in seconds with a factor on the software's kernel and host time (1: none) and a clock ratio (0: the sustained
  * clock on file). */
 pw_status pw_training_predict(const pw_validation_context *context, const pw_training_row *row, double factor,

@@ -39,6 +39,8 @@ typedef struct pw_prediction {
     char why[400];    /* not ran: the reason, on one line */
     const char *side; /* "fit", "check", or "" when the row's family is in no split */
     double measured, plain, stack, baseline; /* stack: as plain where the software has no factor on file */
+    const char *step_class; /* of suites with intervals: the regime; static storage */
+    double low, high;       /* the interval that goes with stack; both 0: none on file */
 } pw_prediction;
 
 typedef struct pw_validation_context {
@@ -71,6 +73,7 @@ typedef struct pw_suite {
      * (derived->input) and predictions, in arena, from all rows of `from`. */
     const struct pw_suite *from;
     pw_status (*derive)(const struct pw_validation *base, pw_arena *arena, struct pw_validation *derived, pw_error *error);
+    bool interval; /* predictions carry intervals: reports say how many measured values lie within */
     bool ratio; /* values are ratios: reports also say how often the prediction is on the right side of 1 */
 } pw_suite;
 extern const pw_suite *const pw_suite_table[]; /* ends with NULL */
@@ -123,7 +126,7 @@ pw_status pw_validation_claim(const pw_validation *validation, double mape_pct, 
                               pw_error *error);
 
 /* Writers. The text is for reading; JSON has schema podwright.validation/1; CSV has one line per input row, in order:
- * row,id,status,measured,predicted,predicted_stack. Failed writes show when the file is committed. */
+ * row,id,status,measured,predicted,predicted_stack,class,low,high (the last three of suites with intervals). Failed writes show when the file is committed. */
 pw_status pw_validation_write_text(const pw_validation *validation, pw_file *out, pw_arena *arena, pw_error *error);
 pw_status pw_validation_write_json(const pw_validation *validation, pw_file *out, pw_arena *arena, pw_error *error);
 pw_status pw_validation_write_csv(const pw_validation *validation, pw_file *out, pw_error *error);

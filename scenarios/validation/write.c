@@ -36,6 +36,7 @@ static double value_of(const pw_prediction *prediction, pw_variant variant) {
 
 static const char *group_value(const pw_validation *v, uint32_t row, const char *column) {
     if (strcmp(column, "side") == 0) return v->predictions[row].side;
+    if (strcmp(column, "class") == 0 && v->suite->interval) return v->predictions[row].step_class;
     return pw_measured_text(v->input, row, column);
 }
 
@@ -114,6 +115,19 @@ static double sign_of_rows(const grouping *g, pw_variant variant, uint32_t first
     return pw_validation_sign_pct(g->errors, g->others, count, n);
 }
 
+/* Share of measured values within the intervals; NaN when no row has one. */
+static double cover_of_rows(const grouping *g, uint32_t first, uint32_t rows, uint32_t *n) {
+    uint32_t within = 0;
+    *n = 0;
+    for (uint32_t i = first; i < first + rows; i++) {
+        const pw_prediction *p = &g->v->predictions[g->entries[i].row];
+        if (!(p->high > 0)) continue;
+        ++*n;
+        within += p->measured >= p->low && p->measured <= p->high;
+    }
+    return *n ? 100.0 * within / *n : NAN;
+}
+
 /* --- Claims, text --------------------------------------------------------------------------------------------------- */
 
 pw_status pw_validation_claim(const pw_validation *v, double mape_pct, double ratio, pw_arena *arena, pw_error *error) {
@@ -168,6 +182,12 @@ static void print_rows(const grouping *g, pw_file *out, const char *title, uint3
         if (n) pw_file_print(out, "  %5u %6.1f %6.1f", n, plain, baseline);
         else pw_file_print(out, "  %5u %6s %6s", n, "-", "-");
     }
+    if (g->v->suite->interval) {
+        uint32_t n;
+        double cover = cover_of_rows(g, first, count, &n);
+        if (n) pw_file_print(out, "  %6.1f", cover);
+        else pw_file_print(out, "  %6s", "-");
+    }
     pw_file_text(out, "\n");
 }
 
@@ -195,6 +215,7 @@ pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_aren
     pw_file_print(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s", "", "n", "bias", "MAPE", "median", "p90", "worst",
             "stack", "median", "p90", "base:M", "median", "p90");
     if (v->suite->ratio) pw_file_print(out, "  %5s %6s %6s", "sign:n", "right", "base");
+    if (v->suite->interval) pw_file_print(out, "  %6s", "within");
     pw_file_text(out, "\n");
     print_rows(&g, out, "all rows", 0, g.entry_count);
     for (uint32_t b = 0; b < v->by_count; b++) {
@@ -208,6 +229,14 @@ pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_aren
 }
 
 /* --- JSON, CSV ------------------------------------------------------------------------------------------------------ */
+
+static void json_cover(pw_json *json, const grouping *g, uint32_t first, uint32_t count) {
+    if (!g->v->suite->interval) return;
+    uint32_t n;
+    double cover = cover_of_rows(g, first, count, &n);
+    pw_json_integer(json, "interval_n", n);
+    pw_json_number(json, "within_interval_pct", cover);
+}
 
 static void json_sign(pw_json *json, const grouping *g, pw_variant variant, uint32_t first, uint32_t count) {
     if (!g->v->suite->ratio) return;
@@ -246,6 +275,7 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
         pw_score score = score_rows(&g, (pw_variant)variant, 0, g.entry_count);
         json_score(&json, &score);
         json_sign(&json, &g, (pw_variant)variant, 0, g.entry_count);
+        if (variant == PW_VARIANT_STACK) json_cover(&json, &g, 0, g.entry_count);
         pw_json_end(&json);
         pw_json_array(&json, "groups");
         for (uint32_t b = 0; b < v->by_count; b++) {
@@ -257,6 +287,7 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
                 pw_json_text(&json, "value", g.groups[i].text);
                 json_score(&json, &score);
                 json_sign(&json, &g, (pw_variant)variant, g.groups[i].first, g.groups[i].count);
+                if (variant == PW_VARIANT_STACK) json_cover(&json, &g, g.groups[i].first, g.groups[i].count);
                 pw_json_end(&json);
             }
         }
@@ -279,7 +310,7 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
 
 pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error *error) {
     (void)error;
-    pw_file_text(out, "row,id,status,measured,predicted,predicted_stack\n");
+    pw_file_text(out, "row,id,status,measured,predicted,predicted_stack,class,low,high\n");
     for (uint32_t row = 0; row < v->input->rows; row++) {
         const pw_prediction *p = &v->predictions[row];
         char status[sizeof p->why + 16] = "ok";
@@ -290,6 +321,9 @@ pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error
         pw_file_csv_number(out, p->ran ? p->measured : NAN);
         pw_file_csv_number(out, p->ran ? p->plain : NAN);
         pw_file_csv_number(out, p->ran ? p->stack : NAN);
+        pw_file_csv_text(out, p->ran && p->step_class ? p->step_class : "");
+        pw_file_csv_number(out, p->ran && p->high > 0 ? p->low : NAN);
+        pw_file_csv_number(out, p->ran && p->high > 0 ? p->high : NAN);
         pw_file_csv_end(out);
     }
     return PW_OK;
