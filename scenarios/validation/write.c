@@ -310,7 +310,8 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
 
 pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error *error) {
     (void)error;
-    pw_file_text(out, "row,id,status,measured,predicted,predicted_stack,class,low,high\n");
+    bool interval = v->suite->interval;
+    pw_file_print(out, "row,id,status,measured,predicted,predicted_stack%s\n", interval ? ",class,low,high" : "");
     for (uint32_t row = 0; row < v->input->rows; row++) {
         const pw_prediction *p = &v->predictions[row];
         char status[sizeof p->why + 16] = "ok";
@@ -321,9 +322,12 @@ pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error
         pw_file_csv_number(out, p->ran ? p->measured : NAN);
         pw_file_csv_number(out, p->ran ? p->plain : NAN);
         pw_file_csv_number(out, p->ran ? p->stack : NAN);
-        pw_file_csv_text(out, p->ran && p->step_class ? p->step_class : "");
-        pw_file_csv_number(out, p->ran && p->high > 0 ? p->low : NAN);
-        pw_file_csv_number(out, p->ran && p->high > 0 ? p->high : NAN);
+        if (interval) {
+            if (p->ran) pw_file_csv_text(out, p->step_class);
+            else pw_file_csv_number(out, NAN);
+            pw_file_csv_number(out, p->ran && p->high > 0 ? p->low : NAN);
+            pw_file_csv_number(out, p->ran && p->high > 0 ? p->high : NAN);
+        }
         pw_file_csv_end(out);
     }
     return PW_OK;

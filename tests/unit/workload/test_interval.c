@@ -30,6 +30,7 @@ PW_TEST(counted_kernels_do_the_flops_of_the_run) {
 static pw_interval interval_of(const char *server, pw_step_class step_class, double compute_share) {
     pw_model_desc model = preset("gpt3-5b");
     pw_train_desc desc = job(&model, "nemo-2024", 2048, 16);
+    desc.precision = PW_PRECISION_FP16;
     bench b = bench_open(&desc, server, 1);
     pw_interval interval;
     pw_error error = {0};
