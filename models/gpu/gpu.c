@@ -24,6 +24,7 @@ struct pw_gpu {
     pw_attention_machine attention_machine[PW_PRECISION_COUNT];
     pw_traffic_parameters traffic;
     double saturation;
+    double misaligned[PW_ALIGNMENTS]; /* slowdown of arithmetic, by the logarithm of the alignment */
     char gemm_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
     char attention_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
     char traffic_text[sizeof(((pw_parameter_choice *)0)->text)];
@@ -83,6 +84,7 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
     pw_status status = PW_OK;
     for (int i = 0; i < PW_PRECISION_COUNT && status == PW_OK; i++)
         if (found->peak_flops[i] > 0) status = resolve(gpu, catalogue, (pw_precision)i, error);
+    if (status == PW_OK) status = pw_alignment_read(catalogue, found, gpu->misaligned, error);
     const pw_table *table = NULL;
     pw_parameter_choice choice;
     if (status == PW_OK) status = pw_catalogue_need(catalogue, PW_TABLE_TRAFFIC, &table, error);
@@ -127,6 +129,14 @@ static pw_status bad_dimension(const pw_kernel *kernel, pw_error *error) {
                    "a %s kernel has a size out of range", pw_kernel_class_names[kernel->kind]);
 }
 
+/* Slowdown of the arithmetic of a multiply; 0: no such alignment. */
+static double misalignment(const pw_gpu *gpu, int64_t row_alignment) {
+    if (row_alignment == 0) return 1;
+    for (int i = 0; i < PW_ALIGNMENTS; i++)
+        if (row_alignment == INT64_C(1) << i) return gpu->misaligned[i];
+    return 0;
+}
+
 /* Sizes near the end of what a number holds, or a clock near 0. */
 static pw_status check_cost(const pw_kernel *kernel, const pw_kernel_cost *cost, pw_error *error) {
     if (isfinite(cost->total_s)) return PW_OK;
@@ -156,11 +166,12 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
     if (kernel->kind == PW_KERNEL_GEMM) {
         double output_bytes = kernel->gemm.output_bytes_per_element;
         if (kernel->gemm.batch < 1 || kernel->gemm.m < 1 || kernel->gemm.n < 1 || kernel->gemm.k < 1 ||
-            !(output_bytes >= 0))
+            !(output_bytes >= 0) || misalignment(gpu, kernel->gemm.row_alignment) == 0)
             return bad_dimension(kernel, error);
         if (output_bytes == 0) output_bytes = fmax(2, pw_precision_bytes(precision));
         pw_gemm_cost(&gpu->gemm[precision], (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
-                     (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised, clock, sms, cost);
+                     (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised,
+                     clock / misalignment(gpu, kernel->gemm.row_alignment), sms, cost);
         return check_cost(kernel, cost, error);
     }
     pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,

@@ -37,6 +37,7 @@ typedef struct pw_kernel {
         struct { /* GEMM: batch x [m,k] times [k,n] */
             int64_t batch, m, n, k;
             double output_bytes_per_element; /* 0: as the operands, at least 2 */
+            int64_t row_alignment; /* bytes of which all rows in memory are whole multiples: 1, 2, 4, 8; 0: 16 */
             bool quantised; /* fp8: the left operand comes quantised; false: its cast is part of the kernel */
         } gemm;
         struct { /* ATTENTION: q [batch, queries, heads, head_dim], k and v [batch, keys, kv_heads, head_dim] */

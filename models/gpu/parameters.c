@@ -77,6 +77,32 @@ pw_status pw_traffic_parameters_read(const pw_table *table, size_t row, pw_traff
     return PW_OK;
 }
 
+pw_status pw_alignment_read(const pw_catalogue *catalogue, const pw_device *device, double slowdown[PW_ALIGNMENTS],
+                            pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_ALIGNMENT, &table, error));
+    for (int i = 0; i < PW_ALIGNMENTS; i++) {
+        bool own = false;
+        slowdown[i] = 0;
+        for (size_t row = 0; row < pw_table_rows(table) && !own; row++) {
+            const char *arch = pw_table_text_of(table, row, "arch");
+            own = !strcmp(arch, device->arch);
+            if (pw_table_number_of(table, row, "rows") != 1 << i || (!own && strcmp(arch, any_architecture) != 0)) {
+                own = false;
+                continue;
+            }
+            slowdown[i] = pw_table_number_of(table, row, "slowdown");
+            if (!(slowdown[i] >= 1))
+                return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "a slowdown is at least 1",
+                               "the slowdown of rows of %d bytes is out of range", 1 << i);
+        }
+        if (slowdown[i] == 0)
+            return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "add a row whose arch is *",
+                           "no slowdown is on file for rows of %d bytes", 1 << i);
+    }
+    return PW_OK;
+}
+
 /* A table being searched. */
 typedef struct search {
     const pw_catalogue *catalogue;

@@ -19,6 +19,7 @@
 #define PW_TABLE_TRAFFIC "kernel-traffic-parameters"
 #define PW_TABLE_FALLBACK "kernel-fallback"
 #define PW_TABLE_LAUNCH "kernel-launch"
+#define PW_TABLE_ALIGNMENT "kernel-gemm-alignment"
 
 typedef struct pw_parameter_choice {
     size_t row;
@@ -38,6 +39,12 @@ pw_status pw_attention_parameters_read(const pw_table *table, size_t row, pw_att
                                        pw_error *error);
 pw_status pw_traffic_parameters_read(const pw_table *table, size_t row, pw_traffic_parameters *parameters,
                                      pw_error *error);
+
+/* slowdown[i]: of the arithmetic of a multiply whose rows are whole multiples of 2^i bytes only; rows of the device's
+ * architecture go before those for any ("*"). Fails when neither knows an alignment, or on a value below 1. */
+enum { PW_ALIGNMENTS = 4 };
+pw_status pw_alignment_read(const pw_catalogue *catalogue, const pw_device *device, double slowdown[PW_ALIGNMENTS],
+                            pw_error *error);
 
 /* Text of a named column; fails when the column is missing. */
 pw_status pw_parameter_text(const pw_table *table, size_t row, const char *column, const char **text, pw_error *error);

@@ -22,8 +22,9 @@ void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
     switch (bucket->kind) {
         case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
         case UNIT_HEAD: head_add(low, ops, backward); break;
-        case UNIT_LAYERS: call_add(low, ops, backward ? low->layer_backward : low->layer_forward, bucket->layers); break;
+        case UNIT_LAYERS: call_add(low, ops, backward ? low->layer_backward : low->layer_forward, bucket->layers); return;
     }
+    host_wait_add(low, ops, SLOT_COMPUTE);
 }
 
 /* Layers share buckets while they fit into one, under zero3 each is one; the ends of the model have their own. */

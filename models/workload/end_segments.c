@@ -16,11 +16,14 @@ void lower_end_segments(lowering *low) {
     low->head_norm_forward = segment_end(low, "final norm");
     cast_weights(low, (double)columns * (double)h, 1, false);
     multiply(low, plan->precision16, 1, plan->tokens, columns, h, 0);
+    rows_of_last(low, columns);
     move_bytes(low, PW_KERNEL_LOSS, stack->loss_forward * logits, stack->loss_kernels_forward);
     low->head_forward = segment_end(low, "output layer");
     move_bytes(low, PW_KERNEL_LOSS, stack->loss_backward * logits, stack->loss_kernels_backward);
     multiply(low, plan->precision16, 1, plan->tokens, h, columns, 0);
+    rows_of_last(low, columns);
     multiply(low, plan->precision16, 1, columns, h, plan->tokens, OUTPUT_COUNTED_APART);
+    rows_of_last(low, columns);
     cast_weights(low, (double)columns * (double)h, 1, true);
     move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * (double)columns * (double)h, ONE_SWEEP);
     low->head_backward = segment_end(low, "output layer backward");

@@ -24,6 +24,12 @@ void multiply(lowering *low, pw_precision precision, int64_t batch, int64_t m, i
                                         .quantised = true}}, 1);
 }
 
+void rows_of_last(lowering *low, int64_t elements) {
+    int64_t bytes = 2 * elements, whole = bytes & -bytes; /* the largest power of two that divides it */
+    if (low->kernels.count == 0 || whole >= 16) return;
+    ((pw_kernel *)low->kernels.items)[low->kernels.count - 1].gemm.row_alignment = whole;
+}
+
 /* out = in x weight, [tokens, k] x [k, n] */
 void linear_forward(lowering *low, int64_t n, int64_t k) {
     multiply(low, low->plan->precision, 1, low->plan->tokens, n, k, 0);

@@ -9,9 +9,14 @@
 
 /* --- A block: gather, multiply, scatter ------------------------------------------------------------------------- */
 
+void host_wait_add(lowering *low, list *ops, int16_t slot) {
+    if (low->plan->stack.layer_sync) op_add(low, ops, PW_OP_SYNC, 0, CATEGORY_COMPUTE)->waits[0] = slot;
+}
+
 static void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes, int16_t wait, int16_t signal) {
-    if (bytes > 0)
-        collective_add(low, ops, kind, GROUP_TENSOR, bytes, CATEGORY_TENSOR, STREAM_TENSOR, wait, signal);
+    if (!(bytes > 0)) return;
+    collective_add(low, ops, kind, GROUP_TENSOR, bytes, CATEGORY_TENSOR, STREAM_TENSOR, wait, signal);
+    if (signal != PW_NO_SLOT) host_wait_add(low, ops, signal);
 }
 
 typedef struct block {
@@ -115,9 +120,11 @@ static void layer_backward_add(lowering *low, list *ops) {
 void lower_layers(lowering *low) {
     list forward = {0}, backward = {0};
     layer_forward_add(low, &forward);
+    host_wait_add(low, &forward, SLOT_COMPUTE);
     low->layer_forward = template_add(low, "layer", &forward);
     if (low->plan->desc->recompute == PW_RECOMPUTE_FULL) call_add(low, &backward, low->layer_forward, 1);
     layer_backward_add(low, &backward);
+    host_wait_add(low, &backward, SLOT_COMPUTE);
     low->layer_backward = template_add(low, "layer backward", &backward);
 }
 

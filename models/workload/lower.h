@@ -101,6 +101,8 @@ enum { ONE_SWEEP = 1 };
 void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats);
 void move_bytes(lowering *low, pw_kernel_class kind, double bytes, double kernels); /* in so many kernels; 0 bytes: none */
 void multiply(lowering *low, pw_precision precision, int64_t batch, int64_t m, int64_t n, int64_t k, double output_bytes);
+/* The last multiply's operands have rows of that many elements of 16 bits. */
+void rows_of_last(lowering *low, int64_t elements);
 void linear_forward(lowering *low, int64_t n, int64_t k);
 void linear_backward(lowering *low, int64_t n, int64_t k);
 void cast(lowering *low, double per_token); /* fp8: bytes per token that casts move */
@@ -126,6 +128,7 @@ pw_op *op_add(lowering *low, list *ops, pw_op_kind kind, uint16_t stream, uint32
 void compute_add(lowering *low, list *ops, uint32_t segment, int16_t wait, uint32_t category); /* PW_NONE: nothing */
 void collective_add(lowering *low, list *ops, pw_collective_kind kind, enum group group, double bytes, uint32_t category,
                     uint16_t stream, int16_t wait, int16_t signal);
+void host_wait_add(lowering *low, list *ops, int16_t slot); /* where the stack's host waits for the GPU; else nothing */
 uint32_t template_add(lowering *low, const char *name, const list *ops);
 void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
 

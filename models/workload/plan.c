@@ -234,7 +234,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->precision16 = plan->format.other;
     plan->tokens = plan->sequence / plan->c * plan->micro_batch;
     int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
-    plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
+    if (multiple) plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
+    else plan->vocabulary = desc->model->vocabulary / plan->t * plan->t; /* as it is; what does not divide is left out */
     bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
     plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
     if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;

@@ -184,7 +184,9 @@ static void finish_step(stage_writer *w) {
                        (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes /
                            (double)(plan->sharding >= PW_SHARDING_ZERO2 ? plan->shards : 1),
                        CATEGORY_PIPELINE, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
-    compute_add(low, &w->ops, optimizer_segment(low, parameters, true), SLOT_REDUCED, CATEGORY_OPTIMIZER);
+    uint32_t norm = optimizer_segment(low, parameters, true);
+    if (norm == PW_NONE) op_add(low, &w->ops, PW_OP_DELAY, STREAM_COMPUTE, CATEGORY_OPTIMIZER)->waits[0] = SLOT_REDUCED;
+    compute_add(low, &w->ops, norm, SLOT_REDUCED, CATEGORY_OPTIMIZER);
     if (plan->t * plan->p > 1) /* the norm of all gradients; every stage waits here for the slowest */
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_MODEL, 4, CATEGORY_MODEL, STREAM_DATA, SLOT_COMPUTE,
                        SLOT_NORM);

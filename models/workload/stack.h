@@ -22,7 +22,8 @@
     X(tp_regather)          /* sequence parallel: the backward pass gathers a linear layer's input again */ \
     X(fp8_gather)           /* fp8: forward gathers carry fp8 */                                         \
     X(fp8_parameter_gather) /* fp8: ZeRO-1 gathers fp8 parameters */                                     \
-    X(dropout)              /* masks are kept for the backward pass */
+    X(dropout)              /* masks are kept for the backward pass */                                   \
+    X(layer_sync)           /* the host waits for the GPU after each tensor-parallel collective and each layer */
 
 /* X(column): a number >= 0 */
 #define PW_STACK_NUMBER_MAP(X)                                                                           \
@@ -47,7 +48,7 @@
     X(softmax_kernels_forward) X(softmax_kernels_backward)                                               \
     X(embedding_kernels_forward) X(embedding_kernels_backward)                                           \
     X(loss_kernels_forward) X(loss_kernels_backward)                                                     \
-    X(vocabulary_multiple)  /* the vocabulary is padded to a multiple of this x tensor_parallel */       \
+    X(vocabulary_multiple)  /* the vocabulary is padded to a multiple of this x tensor_parallel; 0: not padded */       \
     X(gradient_fp16) X(gradient_bf16) X(optimizer_fp16) X(optimizer_bf16) /* bytes kept per parameter */ \
     X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \

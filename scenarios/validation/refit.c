@@ -19,6 +19,38 @@ typedef struct samples {
     uint32_t count;
 } samples;
 
+/* What the suite's functions see of a refit. */
+typedef struct refit {
+    pw_refit_kind kind;
+    pw_measured judges; /* sources that shape nothing */
+} refit;
+
+/* Reads the sources that only judge; each must have a row, so that a misspelt one is not taken for obeyed. */
+static pw_status read_judges(const pw_catalogue *catalogue, pw_arena *arena, pw_measured *judges, pw_error *error) {
+    char folder[4096], path[4608];
+    pw_measured rows;
+    PW_TRY(pw_validation_find(catalogue, folder, sizeof folder, error));
+    snprintf(path, sizeof path, "%s/judges.csv", folder);
+    PW_TRY(pw_measured_read(path, arena, judges, error));
+    snprintf(path, sizeof path, "%s/data/%s", folder, pw_suite_training.file);
+    PW_TRY(pw_measured_read(path, arena, &rows, error));
+    for (uint32_t judge = 0; judge < judges->rows; judge++) {
+        const char *source = pw_measured_text(judges, judge, "source");
+        uint32_t row = 0;
+        while (row < rows.rows && strcmp(pw_measured_text(&rows, row, "source"), source) != 0) row++;
+        if (row == rows.rows)
+            return pw_fail(error, PW_BAD_INPUT, judges->file, judges->lines[judge], "name a source of training-measured.csv",
+                           "no measured row has the source '%s'", source);
+    }
+    return PW_OK;
+}
+
+static bool only_judges(const refit *of, const char *source) {
+    for (uint32_t judge = 0; judge < of->judges.rows; judge++)
+        if (strcmp(pw_measured_text(&of->judges, judge, "source"), source) == 0) return true;
+    return false;
+}
+
 /* Predicted step time at x: kernel factor, or reference over sustained clock. */
 static pw_status step_at(const pw_validation_context *context, pw_refit_kind kind, const pw_training_row *row, double x,
                          double *step_s, pw_error *error) {
@@ -45,9 +77,11 @@ static pw_status solve(const pw_validation_context *context, pw_refit_kind kind,
 }
 
 static pw_status predict(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error) {
-    pw_refit_kind kind = *(const pw_refit_kind *)context->user;
+    const refit *of = context->user;
+    pw_refit_kind kind = of->kind;
     if (strcmp(pw_validation_side(context->split, context->input, row), "fit") != 0) return PW_OK;
     if (strcmp(pw_measured_text(context->input, row, "quality"), "memory") == 0) return PW_OK;
+    if (only_judges(of, pw_measured_text(context->input, row, "source"))) return PW_OK;
     pw_arena *arena = pw_arena_create(pw_allocator_default());
     if (!arena) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     pw_training_row described = {0};
@@ -184,8 +218,10 @@ pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, cons
                          pw_arena *arena, pw_error *error) {
     pw_suite suite = pw_suite_training;
     suite.predict = predict;
-    pw_validation_options options = {.interrupt = interrupt, .user = &kind};
+    refit of = {.kind = kind};
+    pw_validation_options options = {.interrupt = interrupt, .user = &of};
     pw_validation validation;
+    PW_TRY(read_judges(catalogue, arena, &of.judges, error));
     PW_TRY(pw_validation_run(&suite, catalogue, &options, arena, &validation, error));
     samples all = {0};
     PW_TRY(collect(kind, &validation, arena, &all, error));

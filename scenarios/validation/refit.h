@@ -2,6 +2,8 @@
  * and the factor of a software stack. Fitted on fit rows alone: each row gives the value at which its prediction meets the
  * measurement; the parameter is their median, whole families weighing the same.
  *
+ * Rows whose source judges.csv lists, beside the splits, shape nothing whatever side they are on: the table says why.
+ *
  * A parameter needs at least PW_REFIT_LEAST rows of its own. A GPU with fewer takes the value of its architecture, over all
  * GPUs of it; a stack with fewer has no factor.
  */

@@ -112,6 +112,10 @@ static pw_status describe_method(description *d, pw_error *error) {
     d->out->width = job->precision == PW_PRECISION_FP8 ? "8" : "16";
     d->out->arithmetic = (pw_precision)job->precision;
 
+    /* What the times show that ran, where the row's word is of a configuration. */
+    int64_t known = pw_layout_match(&d->state->software, "stack", d->input, d->row);
+    const char *ran = known < 0 ? "" : pw_measured_text(&d->state->software, (uint32_t)known, "ran_recompute");
+    if (*ran) recompute = ran;
     if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
     else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;
     else if (strcmp(recompute, "full") == 0) job->recompute = PW_RECOMPUTE_FULL;

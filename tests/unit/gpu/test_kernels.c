@@ -313,6 +313,24 @@ PW_TEST(a_multiply_costs_under_a_microsecond) {
     pw_gpu_destroy(gpu);
 }
 
+PW_TEST(rows_that_are_no_whole_16_bytes_slow_the_arithmetic_and_no_alignment_is_worth_less_than_a_smaller_one) {
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        pw_kernel kernel = gemm(8192, 8192, 8192); /* bound by arithmetic */
+        double whole = cost_of(gpu, kernel, 1, 0).total_s, last = whole;
+        for (int64_t bytes = 8; bytes >= 1; bytes /= 2) {
+            kernel.gemm.row_alignment = bytes;
+            double total = cost_of(gpu, kernel, 1, 0).total_s;
+            PW_EXPECT(total > 1.5 * whole && total >= last);
+            last = total;
+        }
+        kernel.gemm.row_alignment = 16;
+        pw_kernel_cost unused;
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &kernel, NULL, &unused, NULL), PW_BAD_INPUT); /* 0 says 16 */
+        pw_gpu_destroy(gpu);
+    }
+}
+
 int main(int argc, char **argv) {
     int failed = pw_run_tests(argc, argv);
     pw_catalogue_destroy(catalogue);

@@ -23,7 +23,8 @@ static inline void step_files(scratch *s, const step_row *rows, int count) {
                                  rows[i].source, rows[i].quality ? rows[i].quality : "read", rows[i].gpu, rows[i].global_batch,
                                  rows[i].precision, rows[i].software, rows[i].step_s);
     scratch_file(s, "data/training-measured.csv", text);
-    scratch_file(s, "split-training.csv", "source,side\nfit-a,fit\nfit-b,fit\nfit-c,fit\ncheck,check\n");
+    scratch_file(s, "split-training.csv", "source,side\nfit-a,fit\nfit-b,fit\nfit-c,fit\nfit-judge,fit\ncheck,check\n");
+    scratch_file(s, "judges.csv", "source,reason\n");
     scratch_file(s, "software.csv", "software,stack\nDeepSpeed,deepspeed-2021\nMegatron,megatron-2023\nNeMo,nemo-2024\n");
     scratch_file(s, "systems.csv", "gpu,server\nH100,DGX H100\nA100,DGX A100 640GB\n");
     scratch_file(s, "layouts.csv", "model,vocabulary,kv_heads,gated_mlp,tied,biases,learned_positions\ngpt,51200,,0,1,1,1\n");

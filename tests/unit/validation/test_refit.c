@@ -111,4 +111,41 @@ PW_TEST(clocks_are_found_again_and_a_gpu_with_few_rows_has_its_architecture) {
     scratch_end(&s);
 }
 
+PW_TEST(a_source_that_only_judges_shapes_no_parameter) {
+    step_row rows[] = {
+        {"a1", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 0}, {"a2", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 0},
+        {"b1", "fit-b", "H100", "bf16", "Megatron", NULL, 64, 0}, {"b2", "fit-b", "H100", "bf16", "Megatron", NULL, 64, 0},
+        {"c1", "fit-c", "H100", "bf16", "Megatron", NULL, 64, 0}, {"j1", "fit-judge", "H100", "bf16", "Megatron", NULL, 64, 0},
+        {"j2", "fit-judge", "A100-80", "bf16", "Megatron", NULL, 64, 0}};
+    static const truth made[] = {{1.1, 0}, {1.1, 0}, {1.1, 0}, {1.1, 0}, {1.1, 0}, {1.9, 0}, {1.9, 0}};
+    scratch s;
+    scratch_begin(&s);
+    make(&s, rows, made, 7);
+    scratch_file(&s, "judges.csv", "source,reason\nfit-judge,to judge\n");
+    pw_measured table = refit(&s, PW_REFIT_STACKS);
+    int64_t row = row_of(&table, "megatron-2023");
+    PW_EXPECT_NEAR(value(&table, row, "high [ratio]"), 1.1, 1e-3);
+    PW_EXPECT_INT(value(&table, row, "rows [count]"), 5);
+    PW_EXPECT_INT(value(&table, row, "families [count]"), 3);
+    table = refit(&s, PW_REFIT_CLOCKS);
+    PW_EXPECT_INT(row_of(&table, "Ampere 16-bit"), -1); /* only the judge has an A100 */
+    scratch_end(&s);
+}
+
+PW_TEST(a_judge_that_has_no_row_is_an_error_with_its_line) {
+    step_row rows[] = {{"a1", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 1}};
+    scratch s;
+    scratch_begin(&s);
+    step_files(&s, rows, 1);
+    scratch_file(&s, "judges.csv", "source,reason\nfit-a,to judge\nfitt-b,misspelt\n");
+    int memory;
+    pw_file *file = scratch_open(&s, &memory);
+    PW_EXPECT(pw_refit_write(PW_REFIT_STACKS, s.catalogue, NULL, file, s.arena, &s.error) == PW_BAD_INPUT);
+    PW_EXPECT_INT(s.error.line, 3);
+    PW_EXPECT(strstr(s.error.what, "fitt-b") != NULL);
+    pw_file_discard(file);
+    close(memory);
+    scratch_end(&s);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }

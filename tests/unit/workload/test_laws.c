@@ -155,4 +155,52 @@ PW_TEST(counts_of_kernels_and_the_base_of_jitter_are_the_row_of_the_stack) {
     }
 }
 
+/* Alignment of the output layer's multiply. */
+static int64_t alignment_of(const char *stack, int64_t words, int64_t tensor_parallel) {
+    pw_model_desc model = preset("llama3-8b");
+    model.vocabulary = words;
+    pw_train_desc desc = job(&model, stack, 1024, 8);
+    desc.tensor_parallel = tensor_parallel;
+    pw_error error = {0};
+    pw_plan plan;
+    pw_job *lowered;
+    must(pw_plan_make(catalogue(), device("A100-SXM4-80GB"), 8, &desc, &plan, NULL, 0, &error), &error);
+    must(pw_plan_lower(&plan, arena(), &lowered, &error), &error);
+    for (uint32_t s = 0; s < lowered->segment_count; s++)
+        if (!strcmp(lowered->segments[s].name, "output layer"))
+            return lowered->kernels[lowered->segments[s].parts[0].kernel].gemm.row_alignment;
+    return -1;
+}
+
+PW_TEST(a_vocabulary_that_is_not_padded_leaves_rows_of_odd_length) {
+    const int64_t rows[] = {2, 0, 8, 4}; /* 50,257 / t words of two bytes: odd, 8 x 3,141, 4 x 3,141, 2 x 3,141 */
+    for (int i = 0; i < 4; i++) {
+        PW_EXPECT_INT(alignment_of("vtrain-2023", 50257, 1 << i), rows[i]);
+        PW_EXPECT_INT(alignment_of("megatron-2021", 50257, 1 << i), 0);
+    }
+}
+
+PW_TEST(a_host_that_waits_for_each_layer_hides_no_collective_behind_its_launches) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "megatron-2021", 1024, 8);
+    desc.tensor_parallel = 8;
+    double seconds[2][2]; /* [waits][launches take time] */
+    for (int waits = 0; waits < 2; waits++) {
+        bench b = bench_open(&desc, "DGX A100 640GB", 1);
+        pw_error error = {0};
+        pw_plan plan;
+        must(pw_plan_make(catalogue(), device("A100-SXM4-80GB"), 8, &desc, &plan, NULL, 0, &error), &error);
+        plan.stack.layer_sync = waits;
+        must(pw_plan_lower(&plan, arena(), &b.job, &error), &error);
+        for (int slow = 0; slow < 2; slow++) {
+            b.job->launch_s = slow ? 1e-3 : 0; /* far longer than any kernel or collective here */
+            seconds[waits][slow] = bench_run(&b, NULL, NULL);
+        }
+        bench_close(&b);
+    }
+    PW_EXPECT_NEAR(seconds[1][0], seconds[0][0], 1e-9); /* a host that takes no time holds up nothing by waiting */
+    double gpu_s = seconds[0][0];
+    PW_EXPECT(seconds[1][1] > seconds[0][1] + 0.1 * gpu_s && seconds[1][1] < seconds[0][1] + gpu_s);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
