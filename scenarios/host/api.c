@@ -4,13 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/workload/train.h"
+
 static const pw_field scenario_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_scenario_desc, name), 0, 0, "", NULL, NULL,
      "Title of the report; without one, the name of the file."},
     {"cluster", PW_FIELD_POINTER, PW_UNIT_NONE, offsetof(pw_scenario_desc, cluster), 0, 0, NULL, NULL, &pw_cluster_kind,
      "The cluster that the job runs on."},
-    {"job", PW_FIELD_POINTER, PW_UNIT_NONE, offsetof(pw_scenario_desc, job), 0, 0, "", NULL, &pw_train_kind,
-     "What runs on the cluster; a scenario without a job can be described, not run."},
+    {"job", PW_FIELD_ONE_OF, PW_UNIT_NONE, offsetof(pw_scenario_desc, job), 0, 0, "", .kinds = pw_job_registry_kinds,
+     .text = "What runs on the cluster; a scenario without a job can be described, not run."},
     {NULL}};
 
 const pw_kind pw_scenario_kind = {"scenario", "A cluster and what runs on it: what a file returns.",

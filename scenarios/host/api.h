@@ -1,17 +1,17 @@
-/* What a scenario is made of: the kinds of the registry that have a constructor in Lua.
+/* What a scenario is made of, and which kinds of the registry have a constructor in Lua.
  */
 #ifndef PW_HOST_API_H
 #define PW_HOST_API_H
 
 #include "models/node/cluster.h"
-#include "models/workload/train.h"
+#include "scenarios/jobs/jobs.h"
 #include "sim/registry.h"
 
 /* What a file returns. A file that returns a cluster alone gives a scenario without a job. */
 typedef struct pw_scenario_desc {
     const char *name;
     pw_cluster_desc *cluster;
-    pw_train_desc *job; /* NULL: none */
+    pw_one_of job; /* of one of pw_job_registry_kinds; record NULL: none */
 } pw_scenario_desc;
 extern const pw_kind pw_scenario_kind;
 

@@ -94,15 +94,20 @@ static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catal
         pw_command_place(&scenario, error);
         return status;
     }
+    const pw_one_of *job = &scenario.desc.job;
+    const pw_job_kind *job_kind = job->record ? pw_job_kind_of(job->kind) : NULL;
+    pw_run_result facts = {.arena = arena};
+    if (job_kind && job_kind->describe) job_kind->describe(job->record, &facts);
     pw_describe_report report = {.title = scenario.title,
                                  .version = PODWRIGHT_VERSION,
                                  .cluster = cluster,
                                  .cluster_desc = scenario.desc.cluster,
-                                 .job = scenario.desc.job,
+                                 .job = job_kind ? &facts : NULL,
                                  .fields = fields.fields,
                                  .field_count = fields.count};
     pw_file *file;
-    status = pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error);
+    status = pw_result_finish(&facts, error);
+    if (status == PW_OK) status = pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error);
     if (status == PW_OK) {
         if (pw_arguments_has(arguments, "json")) pw_report_describe_json(&report, file);
         else pw_report_describe_text(&report, file);

@@ -106,7 +106,8 @@ static bool place_in(const pw_scenario *scenario, const pw_kind *kind, const cha
 }
 
 void pw_command_place(const pw_scenario *scenario, pw_error *error) {
-    if (scenario->desc.job && place_in(scenario, &pw_train_kind, "job", scenario->desc.job, error)) return;
+    const pw_one_of *job = &scenario->desc.job;
+    if (job->record && place_in(scenario, job->kind, "job", job->record, error)) return;
     if (place_in(scenario, &pw_cluster_kind, "cluster", scenario->desc.cluster, error)) return;
     if (!error->file[0]) snprintf(error->file, sizeof error->file, "%s", scenario->file);
 }

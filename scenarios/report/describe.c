@@ -60,6 +60,19 @@ static int links_of(const pw_cluster *cluster, double *counts, double *slowest, 
     return PW_LINK_KIND_COUNT;
 }
 
+static void put_job_figure(const pw_figure *figure, bool is_first, pw_file *file) {
+    char text[64];
+    bool is_count = figure->value == (double)(int64_t)figure->value;
+    if (figure->text) snprintf(text, sizeof text, "%.60s", figure->text);
+    else if (strcmp(figure->unit, "s") == 0) pw_layout_seconds(figure->value, text, sizeof text);
+    else if (strcmp(figure->unit, "bytes") == 0) pw_unit_format(figure->value, PW_UNIT_BYTES, text, sizeof text);
+    else if (is_count) pw_layout_count((int64_t)figure->value, text, sizeof text);
+    else pw_layout_rate(figure->value, text, sizeof text);
+    bool has_unit = !figure->text && *figure->unit && strcmp(figure->unit, "s") != 0 && strcmp(figure->unit, "bytes") != 0;
+    pw_file_print(file, "%s  %-28s %s%s%s\n", is_first ? "\n" : "", figure->name, text, has_unit ? " " : "",
+                  has_unit ? figure->unit : "");
+}
+
 void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
     fact facts[MOST_FACTS];
     char text[128], count[64];
@@ -83,9 +96,7 @@ void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
             pw_file_print(file, " to %s", pw_unit_format(fastest[kind], PW_UNIT_BYTES_PER_SECOND, text, sizeof text));
         pw_file_text(file, "\n");
     }
-    if (r->job)
-        pw_file_print(file, "\n  %-28s %s\n", "model_parameters",
-                      pw_layout_count((int64_t)pw_model_parameters(r->job->model), text, sizeof text));
+    for (uint32_t i = 0; r->job && i < r->job->figure_count; i++) put_job_figure(&r->job->figures[i], i == 0, file);
     pw_file_print(file, "\n  %-32s %-24s %s\n", "field", "value", "from");
     for (size_t i = 0; i < r->field_count; i++) {
         const pw_described_field *f = &r->fields[i];
@@ -123,6 +134,15 @@ void pw_report_describe_json(const pw_describe_report *r, pw_file *file) {
     }
     pw_json_end(&json);
     pw_json_end(&json);
+    if (r->job) {
+        pw_json_object(&json, "job");
+        for (uint32_t i = 0; i < r->job->figure_count; i++) {
+            const pw_figure *figure = &r->job->figures[i];
+            if (figure->text) pw_json_text(&json, figure->name, figure->text);
+            else pw_json_number(&json, figure->name, figure->value);
+        }
+        pw_json_end(&json);
+    }
     pw_json_array(&json, "fields");
     for (size_t i = 0; i < r->field_count; i++) {
         const pw_described_field *f = &r->fields[i];

@@ -55,3 +55,30 @@ const char *pw_layout_count(int64_t value, char *text, size_t size) {
     text[used] = '\0';
     return text;
 }
+
+const char *pw_layout_large(double value, char *text, size_t size) {
+    static const struct {
+        double factor;
+        const char *word;
+    } steps[] = {{1e12, " trillion"}, {1e9, " billion"}, {1e6, " million"}};
+    if (value < 1e6) return pw_layout_count((int64_t)value, text, size);
+    size_t i = 0;
+    while (i < 2 && value < steps[i].factor * 0.9995) i++;
+    double shown = value / steps[i].factor;
+    snprintf(text, size, "%.*f%s", shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, shown, steps[i].word);
+    return text;
+}
+
+const char *pw_layout_seconds(double value, char *text, size_t size) {
+    const char *unit = value >= 1 ? "s" : value >= 1e-3 ? "ms" : "us";
+    double shown = value >= 1 ? value : value >= 1e-3 ? value * 1e3 : value * 1e6;
+    if (value == 0) snprintf(text, size, "0 s");
+    else snprintf(text, size, "%.*f %s", shown < 10 ? 3 : shown < 100 ? 2 : 1, shown, unit);
+    return text;
+}
+
+const char *pw_layout_rate(double value, char *text, size_t size) {
+    if (value >= 1000) return pw_layout_large(value, text, size);
+    snprintf(text, size, "%.4g", value);
+    return text;
+}

@@ -16,5 +16,12 @@ void pw_layout_repeat(pw_file *file, char c, int count);
 const char *pw_layout_count(int64_t value, char *text, size_t size);
 /* Number of columns that UTF-8 text takes (one a character). */
 int pw_layout_width(const char *text);
+/* Numbers as people read them; size >= 32. Return text.
+ *   large    1.83 million, three digits; below a million as pw_layout_count
+ *   seconds  four digits that matter: 4.812 s, 31.25 ms
+ *   rate     185.4, 2,591, 3.36 million */
+const char *pw_layout_large(double value, char *text, size_t size);
+const char *pw_layout_seconds(double value, char *text, size_t size);
+const char *pw_layout_rate(double value, char *text, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef PW_REPORT_REPORT_H
 #define PW_REPORT_REPORT_H
 
-#include "models/workload/train.h"
+#include "scenarios/report/result.h"
 #include "sim/file.h"
 #include "sim/json.h"
 
@@ -24,11 +24,11 @@ typedef struct pw_run_report {
     const char *title, *version;
     uint64_t seed;
     const pw_cluster_desc *cluster;
-    const pw_train_desc *job;
-    const pw_device *device;
+    pw_one_of job;       /* its kind and description */
     const char *server;  /* what a node is called */
     int64_t nodes;
-    const pw_train_result *result;
+    const pw_run_result *result;
+    const char *suite, *answers; /* of validation: its name (NULL: none), and what it judges ("step times") */
     pw_accuracy accuracy;
     bool long_notes; /* text: notes in full instead of one line each */
 } pw_run_report;
@@ -49,7 +49,7 @@ typedef struct pw_describe_report {
     const char *title, *version;
     const pw_cluster *cluster;
     const pw_cluster_desc *cluster_desc;
-    const pw_train_desc *job; /* NULL: none */
+    const pw_run_result *job; /* figures of the job that need no run; NULL: no job */
     const pw_described_field *fields;
     size_t field_count;
 } pw_describe_report;

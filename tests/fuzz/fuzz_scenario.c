@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     check_error(status, &error);
     if (status != PW_OK && strcmp(error.file, path) == 0 && error.line > lines) abort();
     if (status == PW_OK) {
-        if (!scenario.desc.cluster || (scenario.desc.job && !scenario.desc.job->model)) abort();
+        if (!scenario.desc.cluster || (scenario.desc.job.record && !pw_job_kind_of(scenario.desc.job.kind))) abort();
         if (pw_description_check(&pw_scenario_kind, &scenario.desc, NULL, 0, &error) != PW_OK) abort();
     }
     pw_arena_destroy(arena);

@@ -4,6 +4,7 @@
  * One override a line. A first byte with its top bit set and the next name a path by number, so that the fuzzer need not spell it. */
 #include <string.h>
 
+#include "models/workload/train.h"
 #include "scenarios/host/api.h"
 #include "tests/fuzz/input.h"
 
@@ -62,7 +63,7 @@ static void make(whole *it, pw_arena *arena) {
     it->job.data_parallel = 1;
     it->job.model = &it->model;
     it->scenario.cluster = &it->cluster;
-    it->scenario.job = &it->job;
+    it->scenario.job = (pw_one_of){&pw_train_kind, &it->job};
 }
 
 static bool is_equal(const pw_kind *kind, const void *a, const void *b);
@@ -143,7 +144,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     check_error(status, &error);
     if (status == PW_OK) {
         pw_memory_account account;
-        status = pw_train_memory(catalogue, device, first.scenario.job, 0, &account, &error);
+        status = pw_train_memory(catalogue, device, first.scenario.job.record, 0, &account, &error);
         check_error(status, &error);
         if (status == PW_OK && !(account.total > 0)) abort();
     }

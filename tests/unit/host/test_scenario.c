@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "models/workload/train.h"
 #include "scenarios/host/command.h"
 #include "scenarios/host/scenario.h"
 #include "tests/harness/check.h"
@@ -28,6 +29,11 @@ static const char good[] =
     "  },\n"
     "}\n";
 
+static const pw_train_desc *job_of(const pw_scenario *it) {
+    PW_EXPECT(it->desc.job.kind == &pw_train_kind);
+    return it->desc.job.record;
+}
+
 static pw_status load_with(const char *text, const char *const *overrides, int count) {
     FILE *file = fopen(path, "w");
     if (!file) abort();
@@ -53,7 +59,7 @@ PW_TEST(fields_land_in_the_descriptions) {
     PW_EXPECT_TEXT(scenario.desc.cluster->name, "pod");
     PW_EXPECT_TEXT(scenario.desc.cluster->node.server, "DGX H100");
     PW_EXPECT_INT(scenario.desc.cluster->nodes, 4);
-    const pw_train_desc *job = scenario.desc.job;
+    const pw_train_desc *job = scenario.desc.job.record;
     PW_EXPECT_INT(job->sequence, 4096);
     PW_EXPECT_NEAR(job->bucket_bytes, 40e6, 0);
     PW_EXPECT_INT(job->model->layers, 30);
@@ -115,13 +121,13 @@ PW_TEST(each_mistake_is_named_with_its_line) {
 PW_TEST(overrides_win_and_are_checked) {
     const char *two[] = {"job.tensor_parallel=4", "cluster.network.port_rate=200 Gbps"};
     PW_EXPECT_INT(load_with(good, two, 2), PW_OK);
-    PW_EXPECT_INT(scenario.desc.job->tensor_parallel, 4);
+    PW_EXPECT_INT(job_of(&scenario)->tensor_parallel, 4);
     PW_EXPECT_NEAR(scenario.desc.cluster->network.port_Bps, 25e9, 0);
     PW_EXPECT_INT(pw_scenario_origin(&scenario, "job.tensor_parallel")->kind, PW_ORIGIN_OVERRIDE);
     const char *model[] = {"job.model=gpt3-175b", "job.model.layers=3"};
     PW_EXPECT_INT(load_with(good, model, 2), PW_OK);
-    PW_EXPECT_INT(scenario.desc.job->model->hidden, 12288);
-    PW_EXPECT_INT(scenario.desc.job->model->layers, 3);
+    PW_EXPECT_INT(job_of(&scenario)->model->hidden, 12288);
+    PW_EXPECT_INT(job_of(&scenario)->model->layers, 3);
     static const char *const wrong[] = {"job.tensor_paralel=4", "job.tensor_parallel=x", "job.tensor_parallel", "=4",
                                         "cluster.network.port_rate=200", "job.model=nothing", "job=3", "nodes=3",
                                         "job.tensor_parallel=0", "cluster..nodes=3", NULL};
@@ -137,7 +143,7 @@ PW_TEST(an_override_may_supply_what_the_file_leaves_out) {
     const char *at = strstr(good, "    sequence");
     snprintf(text, sizeof text, "%.*s%s", (int)(at - good), good, strchr(at, '\n') + 1);
     PW_EXPECT_INT(load_with(text, one, 1), PW_OK);
-    PW_EXPECT_INT(scenario.desc.job->sequence, 2048);
+    PW_EXPECT_INT(job_of(&scenario)->sequence, 2048);
 }
 PW_TEST(a_record_can_be_used_twice_and_does_not_change) {
     PW_EXPECT_INT(load_with("local o = require 'podwright'\n"
@@ -152,13 +158,13 @@ PW_TEST(a_record_can_be_used_twice_and_does_not_change) {
                             "return o.scenario { cluster = o.cluster { node = o.node { server = 'DGX H100' } }, job = job }",
                             NULL, 0),
                   PW_OK);
-    PW_EXPECT_INT(scenario.desc.job->model->layers, 4);
-    PW_EXPECT_INT(scenario.desc.job->sequence, 8);
+    PW_EXPECT_INT(job_of(&scenario)->model->layers, 4);
+    PW_EXPECT_INT(job_of(&scenario)->sequence, 8);
 }
 PW_TEST(a_cluster_alone_is_a_scenario_without_a_job) {
     PW_EXPECT_INT(load_with("local o = require 'podwright'\nreturn o.cluster 'c' { node = o.node { server = 'DGX H100' } }", NULL, 0),
                   PW_OK);
-    PW_EXPECT(scenario.desc.job == NULL);
+    PW_EXPECT(scenario.desc.job.record == NULL);
     PW_EXPECT_INT(pw_scenario_origin(&scenario, "cluster")->line, 2);
 }
 

@@ -25,29 +25,56 @@ static const char *close_text(pw_file *file) {
     return text;
 }
 
-static pw_model_desc model = {.name = "tiny", .layers = 12, .hidden = 64, .heads = 4, .vocabulary = 100};
-static pw_train_desc job = {.name = "job", .model = &model, .sequence = 1024, .global_batch = 2048, .micro_batch = 1,
-                            .tensor_parallel = 2, .pipeline_parallel = 12, .context_parallel = 1, .virtual_stages = 1,
-                            .precision = PW_PRECISION_BF16, .bucket_bytes = NAN};
+/* A kind of job that only this test knows. */
+typedef struct job_desc {
+    double bytes;
+    int precision;
+    int64_t sequence;
+    pw_list layers;
+} job_desc;
+static const pw_field layer_field = {"layer", PW_FIELD_INTEGER, .text = "A layer."};
+static const pw_field job_fields[] = {
+    {"bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, offsetof(job_desc, bytes), 0, 0, "", .text = "Bytes."},
+    {"precision", PW_FIELD_CHOICE, PW_UNIT_NONE, offsetof(job_desc, precision), 0, 0, "bf16", pw_precision_names, .text = "Numbers."},
+    {"sequence", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(job_desc, sequence), 0, 0, "1", .text = "Length."},
+    {"layers", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(job_desc, layers), 0, 0, "", .item = &layer_field, .text = "Layers."},
+    {NULL}};
+static const pw_kind job_kind = {"work", "Work.", sizeof(job_desc), job_fields, NULL};
+static const int64_t layers[] = {3, 5};
+static job_desc job = {NAN, PW_PRECISION_BF16, 1024, {layers, 2}};
 static pw_cluster_desc cluster = {.name = "pod", .nodes = 1234, .node = {.server = "a server", .nic_Bps = NAN, .nvlink_Bps = NAN},
                                   .network = {.oversubscription = 2, .port_Bps = NAN, .efficiency = NAN}};
 static pw_device device = {.name = "a gpu", .arch = "arch"};
 static const pw_blame_part parts[] = {{"gemm", 0.75, 0.75}, {"tp communication", 0.25, 0.25}};
-static pw_stage_result stages[12];
-static const char *const notes[] = {"A note with \"quotes\" that is so long that it does not fit on one line of a terminal, "
-                                    "since it goes on and on to the very last word: end."};
-static pw_train_result result = {.step_s = 1.0, .tokens_per_s = 2097152, .tokens_per_s_per_gpu = 212.4,
-                                 .flops_per_gpu = 4.56e14, .mfu = 0.461, .mfu_full = 0.5, .mfu_convention = "a convention",
-                                 .parameters = 4.059e11, .gpus = 9872, .data_parallel = 8, .micro_batches = 256,
-                                 .parts = parts, .part_count = 2, .stages = stages, .stage_count = 12,
-                                 .notes = notes, .note_count = 1, .hash = 0xABCDEF};
+static pw_arena *arena;
+static pw_run_result result;
 
 static pw_run_report make(void) {
-    for (uint32_t i = 0; i < 12; i++)
-        stages[i] = (pw_stage_result){.stage = i, .layers = 1, .ranks = 2, .compute_s = 0.5, .communication_s = 0.25,
-                                      .idle_s = 0.25, .memory = {.total = (i == 5 ? 70 : 50) * 1e9, .capacity = 80e9}};
-    return (pw_run_report){.title = "A title", .version = "9.8.7", .seed = 42, .cluster = &cluster, .job = &job, .device = &device,
-                           .server = "a server", .nodes = 1234, .result = &result, .accuracy = {"all", "somewhere", 41, 1, 7, 18}};
+    pw_error error = {0};
+    result = (pw_run_result){.arena = arena, .parts = parts, .part_count = 2, .home = "stage 3", .device = &device, .gpus = 9872,
+                             .hash = 0xABCDEF};
+    pw_result_line(&result, "job", "%s, %d parts", "a job", 7);
+    pw_result_answer(&result, "step", "%s, %s images/s", "1.000 s", "2,048");
+    pw_result_figure(&result, "step_s", 1, "s");
+    pw_result_figure(&result, "images_per_s", 2048, "images/s");
+    pw_result_word(&result, "convention", "a \"convention\"");
+    pw_result_row *rows = pw_result_rows(&result, "stage", 12);
+    for (uint32_t i = 0; i < 12; i++) {
+        rows[i].ranks = 2;
+        rows[i].compute_s = 0.5;
+        rows[i].communication_s = rows[i].idle_s = 0.25;
+        rows[i].memory_total = (i == 5 ? 70 : 50) * 1e9;
+        rows[i].memory_capacity = 80e9;
+        pw_row_figure(&result, &rows[i], "layers", 4, "");
+        pw_row_memory(&result, &rows[i], "weights", 30e9);
+        pw_row_memory(&result, &rows[i], "rest", rows[i].memory_total - 30e9);
+    }
+    pw_result_note(&result, "A note with \"quotes\" that is so long that it does not fit on one line of a terminal, since it goes "
+                            "on and on to the very last %s: end.", "word");
+    PW_EXPECT_INT(pw_result_finish(&result, &error), PW_OK);
+    return (pw_run_report){.title = "A title", .version = "9.8.7", .seed = 42, .cluster = &cluster, .job = {&job_kind, &job},
+                           .server = "a server", .nodes = 1234, .result = &result, .suite = "training", .answers = "step times",
+                           .accuracy = {"all", "somewhere", 41, 1, 7, 18}};
 }
 
 PW_TEST(the_readable_report_holds_the_answer_on_one_screen) {
@@ -55,8 +82,9 @@ PW_TEST(the_readable_report_holds_the_answer_on_one_screen) {
     pw_file *file = open_text();
     pw_report_run_text(&report, file);
     close_text(file);
-    static const char *const expected[] = {"A title", "1,234 nodes of a server", "9,872 GPUs a gpu", "406 billion", "2,048",
-                                           "step     1.000 s", "46.1 %", "a convention", "70.0 of 80.0 GB", "stage 5",
+    static const char *const expected[] = {"A title", "1,234 nodes of a server", "9,872 GPUs a gpu", "job      a job, 7 parts",
+                                           "step     1.000 s, 2,048 images/s", "70.0 of 80.0 GB", "stage 5, the fullest",
+                                           "weights 30.0, rest 40.0", "as stage 3 saw it", "stage  layers  GB/GPU",
                                            "gemm", "75.0 %", "tp communication", "25.0 %", "... 4 more", "... 5 more",
                                            "median error 7.0 %", "18.0 %", "41 published runs", "seed 42", "9.8.7",
                                            "0000000000abcdef", "oversubscribed"};
@@ -80,7 +108,49 @@ PW_TEST(without_validation_the_report_says_so) {
     report.accuracy.source = NULL;
     pw_file *file = open_text();
     pw_report_run_text(&report, file);
-    PW_EXPECT_CONTAINS(close_text(file), "no validation is on file");
+    PW_EXPECT_CONTAINS(close_text(file), "no validation is on file for answers of this kind; `podwright validate training`");
+    report.suite = NULL;
+    file = open_text();
+    pw_report_run_text(&report, file);
+    close_text(file);
+    PW_EXPECT(strstr(text, "no validation is on file") && !strstr(text, "podwright validate"));
+}
+PW_TEST(programs_with_names_show_them) {
+    pw_run_report report = make();
+    pw_result_row *rows = pw_result_rows(&result, "program", 2);
+    rows[0] = (pw_result_row){.name = "worker", .ranks = 8, .compute_s = 1};
+    rows[1] = (pw_result_row){.name = "server", .ranks = 2, .communication_s = 2};
+    pw_file *file = open_text();
+    pw_report_run_text(&report, file);
+    close_text(file);
+    PW_EXPECT_CONTAINS(text, "    program");
+    PW_EXPECT_CONTAINS(text, "    worker       1.000 s");
+    PW_EXPECT(!strstr(text, "GB/GPU") && !strstr(text, "\n  memory"));
+    file = open_text();
+    pw_report_run_json(&report, file);
+    close_text(file);
+    PW_EXPECT_CONTAINS(text, "\"programs\": [");
+    PW_EXPECT_CONTAINS(text, "\"program\": \"server\"");
+    file = open_text();
+    pw_report_run_csv(&report, file);
+    PW_EXPECT_CONTAINS(close_text(file), "program.server.communication,2,s");
+}
+PW_TEST(a_result_that_ran_out_of_memory_says_so) {
+    for (unsigned long long fail_at = 1; fail_at <= 3; fail_at++) {
+        pw_counting_allocator counting;
+        pw_counting_allocator_init(&counting);
+        pw_arena *small = pw_arena_create(&counting.allocator);
+        counting.fail_at = counting.calls + fail_at;
+        pw_run_result it = {.arena = small};
+        for (int i = 0; i < 5000; i++) pw_result_note(&it, "note %d of many, each with some length", i);
+        pw_result_figure(&it, "x", 1, "s");
+        pw_result_row *rows = pw_result_rows(&it, "stage", 3);
+        PW_EXPECT(!rows == it.is_out_of_memory);
+        pw_error error = {0};
+        PW_EXPECT_INT(pw_result_finish(&it, &error), PW_NO_MEMORY);
+        pw_arena_destroy(small);
+        PW_EXPECT_INT(counting.live_bytes, 0);
+    }
 }
 PW_TEST(json_names_its_schema_and_escapes) {
     pw_run_report report = make();
@@ -90,8 +160,14 @@ PW_TEST(json_names_its_schema_and_escapes) {
     PW_EXPECT_CONTAINS(text, "\"schema\": \"podwright.run/1\"");
     PW_EXPECT_CONTAINS(text, "\"step_s\": 1,");
     PW_EXPECT_CONTAINS(text, "\\\"quotes\\\"");
-    PW_EXPECT_CONTAINS(text, "\"bucket_bytes\": null");
+    PW_EXPECT_CONTAINS(text, "\"bytes\": null");
     PW_EXPECT_CONTAINS(text, "\"precision\": \"bf16\"");
+    PW_EXPECT_CONTAINS(text, "\"kind\": \"work\"");
+    PW_EXPECT_CONTAINS(text, "\"layers\": [");
+    PW_EXPECT_CONTAINS(text, "\"convention\": \"a \\\"convention\\\"\"");
+    PW_EXPECT_CONTAINS(text, "\"weights\": 30000000000");
+    PW_EXPECT_CONTAINS(text, "\"capacity\": 80000000000");
+    PW_EXPECT(strstr(text, "\"kind\"") < strstr(text, "\"result\""));
     int depth = 0;
     for (const char *c = text; *c; c++) depth += *c == '{' || *c == '[' ? 1 : *c == '}' || *c == ']' ? -1 : 0;
     PW_EXPECT_INT(depth, 0);
@@ -121,13 +197,14 @@ PW_TEST(csv_reads_back) {
 }
 PW_TEST(values_are_words) {
     char value[64];
-    const pw_field *field = pw_kind_field(&pw_train_kind, "bucket_bytes");
+    const pw_field *field = pw_kind_field(&job_kind, "bytes");
     PW_EXPECT_TEXT(pw_report_value(field, &job, value, sizeof value), "-");
-    job.bucket_bytes = 40e6;
+    job.bytes = 40e6;
     PW_EXPECT_TEXT(pw_report_value(field, &job, value, sizeof value), "40 MB");
-    job.bucket_bytes = NAN;
-    PW_EXPECT_TEXT(pw_report_value(pw_kind_field(&pw_train_kind, "precision"), &job, value, sizeof value), "bf16");
-    PW_EXPECT_TEXT(pw_report_value(pw_kind_field(&pw_train_kind, "sequence"), &job, value, sizeof value), "1024");
+    job.bytes = NAN;
+    PW_EXPECT_TEXT(pw_report_value(pw_kind_field(&job_kind, "precision"), &job, value, sizeof value), "bf16");
+    PW_EXPECT_TEXT(pw_report_value(pw_kind_field(&job_kind, "sequence"), &job, value, sizeof value), "1024");
+    PW_EXPECT_TEXT(pw_report_value(pw_kind_field(&job_kind, "layers"), &job, value, sizeof value), "3, 5");
 }
 PW_TEST(text_wraps_at_words) {
     pw_file *file = open_text();
@@ -142,4 +219,9 @@ PW_TEST(counts_have_separators) {
     PW_EXPECT_TEXT(pw_layout_count(-1234567, count, sizeof count), "-1,234,567");
 }
 
-int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
+int main(int argc, char **argv) {
+    arena = pw_arena_create(NULL);
+    int code = pw_run_tests(argc, argv);
+    pw_arena_destroy(arena);
+    return code;
+}

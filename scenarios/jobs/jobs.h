@@ -1,0 +1,53 @@
+/* The kinds of jobs that a scenario can run.
+ *
+ * A kind of job is a description (a kind of the registry), a call that runs it on a cluster, and a result that every report
+ * knows how to show. To add one: write models/workload/NAME.{h,c} (description, lowering, running, with session.h), then
+ * scenarios/jobs/NAME.c with a `const pw_job_kind pw_job_NAME`, and add one line to PW_JOB_KINDS. The constructor in Lua, --set,
+ * errors, help, describe, run and its three reports follow.
+ */
+#ifndef PW_JOBS_JOBS_H
+#define PW_JOBS_JOBS_H
+
+#include "models/workload/session.h"
+#include "scenarios/report/result.h"
+
+typedef struct pw_job_call {
+    const pw_allocator *allocator;
+    const pw_catalogue *catalogue;
+    const pw_cluster_desc *cluster;
+    const void *desc; /* of the job's kind; it has passed its checks */
+    uint64_t seed;
+    bool ignore_memory, unfolded;  /* only true when the kind can */
+    const volatile int *interrupt; /* not 0: end with PW_INTERRUPTED */
+    const pw_sink *sinks;          /* more listeners, e.g. a trace writer */
+    uint32_t sink_count;
+    const char *file;              /* where the user wrote the job, for messages */
+    int line;
+} pw_job_call;
+
+typedef struct pw_job_kind {
+    const pw_kind *kind;     /* its name is the constructor: o.train */
+    const char *suite;       /* of validation, whose errors a report quotes; NULL: none */
+    const char *answers;     /* what that suite judges, in the plural: "step times" */
+    bool can_ignore_memory;  /* knows --ignore-memory */
+    bool can_unfold;         /* knows --unfolded */
+    /* Runs the job; result->arena is set, all else zero. Fills at least device, gpus, hash, answers and figures. A message
+     * about a field says kind.field and gets that field's line. */
+    pw_status (*run)(const pw_job_call *call, pw_run_result *result, pw_error *error);
+    /* Figures that `describe` shows without running, such as parameters (pw_result_figure); NULL: none. */
+    void (*describe)(const void *desc, pw_run_result *facts);
+} pw_job_kind;
+
+/* One line each: (job kind, registry kind). */
+#define PW_JOB_KINDS(X)            \
+    X(pw_job_train, pw_train_kind)
+
+extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
+extern const pw_kind *const pw_job_registry_kinds[]; /* in the same order; ends with NULL */
+const pw_job_kind *pw_job_kind_of(const pw_kind *kind); /* never NULL for a kind of the list above */
+
+/* Takes over what any lowered job has to say: blame, one row per program (named after it when word is "program", else
+ * numbered), hash. gpus and device are the caller's. */
+void pw_job_take_session(pw_run_result *result, const pw_session_result *session, uint32_t program_count, const char *word);
+
+#endif
