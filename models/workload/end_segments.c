@@ -1,33 +1,30 @@
 /* Which kernels the ends of the model and the optimizer step run. */
 #include "models/workload/lower.h"
 
+static void final_norm(lowering *low, bool backward) {
+    const pw_stack *stack = &low->plan->stack;
+    move_bytes(low, PW_KERNEL_NORM, hidden_bytes(low->plan, backward ? stack->norm_backward : stack->norm_forward),
+               backward ? stack->norm_kernels_backward : stack->norm_kernels_forward);
+}
+
 void lower_end_segments(lowering *low) {
     const pw_plan *plan = low->plan;
     const pw_stack *stack = &plan->stack;
-    int64_t columns = plan->vocabulary / plan->t, h = plan->shape.hidden;
-    double logits = (double)plan->tokens * (double)columns;
     move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_forward), stack->embedding_kernels_forward);
+    if (plan->model->post_norm) final_norm(low, false);
     low->embedding_forward = segment_end(low, "embedding");
+    if (plan->model->post_norm) final_norm(low, true);
     move_bytes(low, PW_KERNEL_EMBEDDING, hidden_bytes(plan, stack->embedding_backward),
                stack->embedding_kernels_backward);
     low->embedding_backward = segment_end(low, "embedding backward");
 
-    move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_forward), stack->norm_kernels_forward);
+    if (!plan->model->post_norm) final_norm(low, false);
     low->head_norm_forward = segment_end(low, "final norm");
-    cast_weights(low, (double)columns * (double)h, 1, false);
-    multiply(low, plan->precision16, 1, plan->tokens, columns, h, 0);
-    rows_of_last(low, columns);
-    move_bytes(low, PW_KERNEL_LOSS, stack->loss_forward * logits, stack->loss_kernels_forward);
+    head_segment(low, false);
     low->head_forward = segment_end(low, "output layer");
-    move_bytes(low, PW_KERNEL_LOSS, stack->loss_backward * logits, stack->loss_kernels_backward);
-    multiply(low, plan->precision16, 1, plan->tokens, h, columns, 0);
-    rows_of_last(low, columns);
-    multiply(low, plan->precision16, 1, columns, h, plan->tokens, OUTPUT_COUNTED_APART);
-    rows_of_last(low, columns);
-    cast_weights(low, (double)columns * (double)h, 1, true);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * (double)columns * (double)h, ONE_SWEEP);
+    head_segment(low, true);
     low->head_backward = segment_end(low, "output layer backward");
-    move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_backward), stack->norm_kernels_backward);
+    if (!plan->model->post_norm) final_norm(low, true);
     low->head_norm_backward = segment_end(low, "final norm backward");
 }
 

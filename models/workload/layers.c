@@ -151,10 +151,10 @@ void head_add(lowering *low, list *ops, bool backward) {
         compute_add(low, ops, low->head_norm_forward, SLOT_SCATTER, CATEGORY_COMPUTE);
         if (plan->sequence_parallel) tensor_add(low, ops, PW_COLLECTIVE_ALL_GATHER, hidden, SLOT_COMPUTE, SLOT_GATHER);
         compute_add(low, ops, low->head_forward, SLOT_GATHER, CATEGORY_COMPUTE);
-        if (plan->t == 1) return;
+        if (plan->t == 1 || plan->model->head == PW_HEAD_SPAN) return;
         /* cross entropy over a split vocabulary: the largest logit, the sum of exponents, the target's logit */
         for (int i = 0; i < 3; i++)
-            tensor_add(low, ops, PW_COLLECTIVE_ALL_REDUCE, 4 * (double)plan->tokens, SLOT_COMPUTE, SLOT_SCATTER);
+            tensor_add(low, ops, PW_COLLECTIVE_ALL_REDUCE, 4 * (double)plan->head_tokens, SLOT_COMPUTE, SLOT_SCATTER);
         return;
     }
     if (plan->sequence_parallel && plan->stack.tp_regather)

@@ -2,6 +2,7 @@
  *
  *   kernels.c    single kernels, gathered into segments
  *   segments.c   which kernels of a layer run between two communications; end_segments.c: those of the ends and the optimizer
+ *   head_segments.c  which kernels the head runs
  *   ops.c        growing lists of operations
  *   layers.c     templates: the passes of layers, embedding and output layer
  *   chunks.c     the chunks of a stage, their parameter and gradient buckets
@@ -116,6 +117,9 @@ uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was a
 
 /* segments.c */
 void lower_segments(lowering *low);
+
+/* head_segments.c: parts of the head, for the segment under construction */
+void head_segment(lowering *low, bool backward);
 
 /* end_segments.c */
 void lower_end_segments(lowering *low);

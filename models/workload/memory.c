@@ -50,13 +50,24 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
     account->optimizer = plan->optimizer_bytes * parameters / shards;
 }
 
+/* Inputs of the final norm and of the head's multiplies; the peak of the logits. */
+static double head_activations(const pw_plan *plan) {
+    double h = (double)plan->shape.hidden, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
+    double divisor = plan->sequence_parallel ? (double)plan->t : 1, reached = (double)plan->head_tokens;
+    double last = (plan->model->post_norm ? 0 : wide) + element; /* norm and gathered input */
+    double bytes = last * (double)plan->tokens * h / divisor;
+    if (plan->model->head == PW_HEAD_SPAN) return bytes + plan->stack.logits * 2 * reached;
+    if (plan->model->head == PW_HEAD_MASKED_LM) bytes += (3 * element + wide) * reached * h; /* transform, GELU, norm, output */
+    return bytes + plan->stack.logits * reached * (double)plan->vocabulary / (double)plan->t;
+}
+
 static pw_memory_account account_of(const pw_plan *plan, const pw_device *device, int64_t stage) {
     pw_memory_account account = {0};
     double parameters = pw_plan_stage_parameters(plan, stage);
     state_bytes(plan, stage, parameters, &account);
 
     double tokens = (double)plan->tokens, h = (double)plan->shape.hidden, t = (double)plan->t;
-    double element = plan->format.element_bytes, wide = plan->format.wide_bytes;
+    double element = plan->format.element_bytes;
     double divisor = plan->sequence_parallel ? t : 1, in_flight = (double)pw_plan_in_flight(plan, stage);
     double per_chunk = (double)plan->per_chunk;
     /* A short end chunk has a layer less, in every micro-batch of that chunk; the account takes full chunks for the
@@ -70,7 +81,7 @@ static pw_memory_account account_of(const pw_plan *plan, const pw_device *device
         account.logits += passes * (8 * tokens + (plan->stack.dropout ? tokens * h / divisor : 0));
     }
     if (stage == plan->p - 1) /* inputs of the final norm and the output layer; logits */
-        account.logits += (wide + element) * tokens * h / divisor + plan->stack.logits * tokens * (double)plan->vocabulary / t;
+        account.logits += head_activations(plan);
 
     if (plan->sequence_parallel) account.buffers += 2 * element * tokens * h; /* gathered input and its gradient */
     if (plan->p > 1) account.buffers += 4 * element * tokens * h / divisor;   /* a message each way, each direction */

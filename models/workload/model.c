@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/workload/head.h"
 #include "models/workload/plan.h"
+
+static const char *const head_names[] = {"language_model", "masked_lm", "span", NULL};
 
 #define AT(field) offsetof(pw_model_desc, field)
 static const pw_field model_fields[] = {
@@ -28,6 +31,17 @@ static const pw_field model_fields[] = {
      "Linear layers and norms carry biases (GPT-2/3); otherwise weights alone (Llama)."},
     {"positions", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(positions), 0, 100000000, "0", NULL, NULL,
      "Learned embeddings of so many positions; 0: rotary or none."},
+    {"bidirectional", PW_FIELD_BOOL, PW_UNIT_NONE, AT(bidirectional), 0, 0, "false", NULL, NULL,
+     "An encoder: every token sees its whole sequence, not only those before it."},
+    {"post_norm", PW_FIELD_BOOL, PW_UNIT_NONE, AT(post_norm), 0, 0, "false", NULL, NULL,
+     "Norms behind the residuals, one behind the embedding, none behind the last layer (BERT)."},
+    {"token_types", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(token_types), 0, 1000000, "0", NULL, NULL,
+     "Learned embeddings of so many kinds of segments (BERT: 2); 0: none."},
+    {"head", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(head), 0, 0, "language_model", head_names, NULL,
+     "What follows the last layer: the output layer for every token; for masked positions, with a next-sentence classifier "
+     "(masked_lm); begin and end of an answer (span, SQuAD)."},
+    {"masked_share", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(masked_share), 0, 1, "0.15", NULL, NULL,
+     "Share of a sequence's positions that a masked_lm head predicts, rounded up, one at the least."},
     {NULL}};
 #undef AT
 
@@ -45,7 +59,7 @@ static pw_status check_model(const void *description, const char *file, int line
     return PW_OK;
 }
 
-const pw_kind pw_model_kind = {"model", "A dense decoder transformer: the shape that decides its cost.",
+const pw_kind pw_model_kind = {"model", "A dense transformer, decoder or encoder: the shape that decides its cost.",
                                sizeof(pw_model_desc), model_fields, check_model};
 
 pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_model_desc *model, pw_arena *arena,
@@ -68,6 +82,11 @@ pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_mo
         if (field->type == PW_FIELD_TEXT) {
             PW_TRY(pw_field_set_text(&pw_model_kind, field, model, pw_table_text_at(table, (size_t)row, (size_t)column),
                                      arena, pw_table_file(table), pw_table_line(table, (size_t)row), error));
+        } else if (field->type == PW_FIELD_CHOICE) {
+            const char *text = pw_table_text_at(table, (size_t)row, (size_t)column);
+            if (!*text) continue;
+            PW_TRY(pw_field_set_text(&pw_model_kind, field, model, text, arena, pw_table_file(table),
+                                     pw_table_line(table, (size_t)row), error));
         } else if (isnan(value)) {
             continue; /* an empty cell: the default */
         } else if (field->type == PW_FIELD_BOOL) {
@@ -114,14 +133,16 @@ double pw_layer_parameters(const pw_model_desc *model, int64_t tensor_parallel) 
 
 double pw_model_parameters(const pw_model_desc *model) {
     double h = (double)model->hidden, embedding = (double)model->vocabulary * h;
-    double final_norm = model->biases ? 2 * h : h;
-    return (double)model->layers * pw_layer_parameters(model, 1) + embedding * (model->tied ? 1 : 2) +
-           (double)model->positions * h + final_norm;
+    double norm = model->biases ? 2 * h : h; /* behind the last layer, or behind the embedding */
+    bool own_output = !model->tied && model->head != PW_HEAD_SPAN;
+    return (double)model->layers * pw_layer_parameters(model, 1) + embedding * (own_output ? 2 : 1) +
+           (double)(model->positions + model->token_types) * h + norm +
+           pw_head_own_parameters(model, (double)model->vocabulary);
 }
 
 double pw_model_flops_per_token(const pw_model_desc *model, int64_t sequence, bool causal_convention) {
     pw_model_shape shape = pw_model_shape_of(model);
-    double weights = (double)shape.layers * pw_layer_matrix_weights(&shape) + (double)model->vocabulary * (double)shape.hidden;
+    double weights = (double)shape.layers * pw_layer_matrix_weights(&shape) + pw_head_matrix_weights(model, sequence);
     double attention = (double)shape.layers * (double)sequence * (double)shape.query_width;
-    return 6 * weights + (causal_convention ? 6 : 12) * attention;
+    return 6 * weights + (causal_convention && !model->bidirectional ? 6 : 12) * attention;
 }

@@ -1,6 +1,8 @@
 /* Fields of a training job, and the checks that no single field can make. */
 #include "models/workload/plan.h"
 
+#include "models/workload/head.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -98,6 +100,9 @@ static pw_status check_tensor(const checker *at, const pw_plan *plan) {
 
 static pw_status check_context(const checker *at, const pw_plan *plan) {
     if (plan->c == 1) return PW_OK;
+    if (plan->model->bidirectional || plan->model->head != PW_HEAD_LANGUAGE_MODEL)
+        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "leave context_parallel at 1",
+                       "context parallel is modelled for decoders alone, whose ring is causal");
     if (plan->sequence % (2 * plan->c))
         REFUSE(at, "a causal ring gives each rank two equal slices of the sequence",
                "train.sequence %lld is not a multiple of 2 x context_parallel %lld", LL(plan->sequence), LL(plan->c));
@@ -236,6 +241,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
     if (multiple) plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
     else plan->vocabulary = desc->model->vocabulary / plan->t * plan->t; /* as it is; what does not divide is left out */
+    plan->head_tokens = pw_head_positions(desc->model, plan->sequence) * plan->micro_batch / plan->c;
     bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
     plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
     if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;
@@ -279,13 +285,15 @@ int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage) {
 
 double pw_plan_embedding_parameters(const pw_plan *plan) {
     double h = (double)plan->shape.hidden;
-    return (double)(plan->vocabulary / plan->t) * h + (double)plan->model->positions * h;
+    double norm = plan->model->post_norm ? (plan->model->biases ? 2 * h : h) : 0;
+    return (double)(plan->vocabulary / plan->t) * h + (double)(plan->model->positions + plan->model->token_types) * h + norm;
 }
 
 double pw_plan_head_parameters(const pw_plan *plan) {
-    double h = (double)plan->shape.hidden, norm = plan->model->biases ? 2 * h : h;
-    bool shares = plan->model->tied && plan->p == 1;
-    return norm + (shares ? 0 : (double)(plan->vocabulary / plan->t) * h);
+    double h = (double)plan->shape.hidden, norm = plan->model->post_norm ? 0 : plan->model->biases ? 2 * h : h;
+    double columns = (double)(plan->vocabulary / plan->t);
+    bool shares = (plan->model->tied && plan->p == 1) || plan->model->head == PW_HEAD_SPAN;
+    return norm + pw_head_own_parameters(plan->model, columns) + (shares ? 0 : columns * h);
 }
 
 double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage) {

@@ -25,6 +25,7 @@ typedef struct pw_plan {
     int64_t ranks, micro_batches, micro_batch, sequence;
     int64_t tokens;      /* of a micro-batch on one rank */
     int64_t vocabulary;  /* padded, over all tensor-parallel ranks */
+    int64_t head_tokens; /* of a micro-batch, that reach the output layer */
     int64_t per_chunk;   /* layers of a chunk in the middle */
     bool short_ends;     /* the first and the last chunk have one layer less */
     bool sequence_parallel; /* and t > 1 */

@@ -170,8 +170,8 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
     result->mfu = result->flops_per_gpu / peak;
     result->mfu_full = pw_model_flops_per_token(plan->model, plan->sequence, false) * result->tokens_per_s_per_gpu / peak;
     char convention[160];
-    snprintf(convention, sizeof convention, "model FLOPs, causal attention, dense %s peak %.1f TFLOP/s",
-             pw_precision_names[plan->precision], peak / 1e12);
+    snprintf(convention, sizeof convention, "model FLOPs, %s attention, dense %s peak %.1f TFLOP/s",
+             plan->model->bidirectional ? "full" : "causal", pw_precision_names[plan->precision], peak / 1e12);
     result->mfu_convention = pw_arena_text(arena, convention);
     if (!result->mfu_convention) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->parameters = pw_model_parameters(plan->model);

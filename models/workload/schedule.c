@@ -179,7 +179,7 @@ static void finish_step(stage_writer *w) {
     bool shares_data = plan->d * plan->c > 1;
     if (shares_data && low->reduces_once && !low->reduces_behind && plan->sharding != PW_SHARDING_ZERO3)
         reduce_add(low, &w->ops, parameters);
-    if (plan->model->tied && plan->p > 1 && (w->stage == 0 || w->stage == plan->p - 1))
+    if (plan->model->tied && plan->model->head != PW_HEAD_SPAN && plan->p > 1 && (w->stage == 0 || w->stage == plan->p - 1))
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_EMBEDDING,
                        (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes /
                            (double)(plan->sharding >= PW_SHARDING_ZERO2 ? plan->shards : 1),

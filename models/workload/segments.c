@@ -33,7 +33,7 @@ static void unfused(lowering *low, bool backward) {
 
 static void attention_core(lowering *low, bool backward) {
     if (!low->plan->stack.flash_attention) unfused(low, backward);
-    else flash(low, low->plan->sequence, low->plan->sequence, true, backward);
+    else flash(low, low->plan->sequence, low->plan->sequence, !low->plan->model->bidirectional, backward);
 }
 
 static void attention_in_forward(lowering *low) {

@@ -1,12 +1,13 @@
-/* Training of dense decoder transformers: description, memory account, lowering to a program, and one call that runs it.
+/* Training of dense transformers, decoders and encoders: description, memory account, lowering to a program, and one call that runs it.
  *
  * A training job is a model, a batch and a way to split it: tensor parallel (with sequence parallel), pipeline parallel
  * (1F1B, interleaved), data parallel (bucketed overlap, ZeRO-1 to 3, FSDP, HSDP). Lowering gives one program per pipeline stage in the
  * order of operations that the named software stack issues; time, bubbles and exposed communication come out of its
  * execution. Layout of ranks: tensor fastest, then context, then data, then pipeline.
  *
- * Model FLOPs (for MFU): per token 6 N + 6 L s h causal attention ("model, causal") or 6 N + 12 L s h ("model, full");
- * N counts the weights that multiply, with the output layer, without the input embedding. Results name the convention.
+ * Model FLOPs (for MFU): per token 6 N + 6 L s h causal attention ("model, causal") or 6 N + 12 L s h ("model, full", and
+ * encoders); N counts the weights that multiply, with the output layer, without the input embedding, heads by the share of
+ * tokens that reach them. Results name the convention.
  */
 #ifndef PW_MODELS_TRAIN_H
 #define PW_MODELS_TRAIN_H
@@ -16,6 +17,8 @@
 #include "models/program/executor.h"
 #include "models/workload/format.h"
 #include "models/workload/interval.h"
+
+typedef enum pw_head { PW_HEAD_LANGUAGE_MODEL, PW_HEAD_MASKED_LM, PW_HEAD_SPAN } pw_head; /* see head.h */
 
 typedef struct pw_model_desc {
     const char *name;
@@ -28,6 +31,12 @@ typedef struct pw_model_desc {
     bool tied;         /* output layer shares the embedding's weights */
     bool biases;       /* linear layers and norms carry biases (GPT-2/3); false: weights alone (Llama) */
     int64_t positions; /* learned embeddings of so many positions; 0: rotary */
+    /* Encoders (BERT): */
+    bool bidirectional;  /* every token sees all of its sequence */
+    bool post_norm;      /* norms behind the residuals: one behind the embedding, none behind the last layer */
+    int64_t token_types; /* learned embeddings of so many kinds of segments */
+    int head;            /* pw_head */
+    double masked_share; /* of a sequence, that a masked_lm head predicts */
 } pw_model_desc;
 extern const pw_kind pw_model_kind;
 /* Presets by name ("gpt3-175b", "llama3-405b", ...): rows of the catalogue's models table. */
