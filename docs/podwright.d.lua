@@ -70,7 +70,7 @@
 ---@field prefetch? number With zero3, layers gathered ahead of their use; left out: as the stack does.
 ---@overload fun(fields: table): podwright.train
 
----@class podwright.model A dense decoder transformer: the shape that decides its cost.
+---@class podwright.model A dense transformer, decoder or encoder: the shape that decides its cost.
 ---@field name? string Name of the model, for reports.
 ---@field layers integer Transformer layers.
 ---@field hidden integer Width of the hidden state.
@@ -83,6 +83,11 @@
 ---@field tied? boolean The output layer shares the embedding's weights.
 ---@field biases? boolean Linear layers and norms carry biases (GPT-2/3); otherwise weights alone (Llama).
 ---@field positions? integer Learned embeddings of so many positions; 0: rotary or none.
+---@field bidirectional? boolean An encoder: every token sees its whole sequence, not only those before it.
+---@field post_norm? boolean Norms behind the residuals, one behind the embedding, none behind the last layer (BERT).
+---@field token_types? integer Learned embeddings of so many kinds of segments (BERT: 2); 0: none.
+---@field head? "language_model"|"masked_lm"|"span" What follows the last layer: the output layer for every token; for masked positions, with a next-sentence classifier (masked_lm); begin and end of an answer (span, SQuAD).
+---@field masked_share? number Share of a sequence's positions that a masked_lm head predicts, rounded up, one at the least.
 ---@overload fun(fields: table): podwright.model
 
 ---@class podwright
@@ -107,7 +112,7 @@ function o.network(fields) end
 ---@param fields podwright.train|string a table of fields, or a name
 ---@return podwright.train
 function o.train(fields) end
----A dense decoder transformer: the shape that decides its cost.
+---A dense transformer, decoder or encoder: the shape that decides its cost.
 ---@param fields podwright.model|string a table of fields, or a name
 ---@return podwright.model
 function o.model(fields) end
