@@ -9,7 +9,7 @@
 /* Rows and columns of the output one thread block makes. */
 static const double tile_rows[PW_GEMM_TILES] = {256, 128, 128, 128, 64, 64, 32, 16};
 static const double tile_columns[PW_GEMM_TILES] = {128, 256, 128, 64, 128, 64, 64, 64};
-static const double splits_of_k[PW_GEMM_SPLITS] = {1, 2, 3, 4, 6, 8, 16};
+static const double splits_of_k[PW_GEMM_SPLITS_LONG] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256};
 static const double partial_bytes = 4; /* partial sums of a split are fp32 */
 
 void pw_gemm_prepare(const pw_gemm_parameters *parameters, const pw_gemm_machine *machine, pw_gemm_model *model) {
@@ -25,21 +25,21 @@ void pw_gemm_prepare(const pw_gemm_parameters *parameters, const pw_gemm_machine
     }
 }
 
-void pw_gemm_cost(const pw_gemm_model *model, double batch, double m, double n, double k, double output_bytes, bool casts,
-                  double clock_ratio, double sms, pw_kernel_cost *cost) {
+void pw_gemm_shape_cost(const pw_gemm_model *model, const pw_gemm_shape *shape, double clock_ratio, double sms,
+                        pw_kernel_cost *cost) {
     const pw_gemm_parameters *p = &model->parameters;
     const pw_gemm_machine *machine = &model->machine;
-    double outputs = batch * m * n, bytes = machine->element_bytes * batch * (m + n) * k + output_bytes * outputs;
+    double batch = shape->batch, m = shape->m, n = shape->n, k = shape->k, outputs = batch * m * n;
     double bandwidth = p->memory_efficiency * machine->memory_Bps;
     double best = INFINITY, best_compute = 0, best_memory = 0, best_bytes = 0, best_split = 0;
     for (int i = 0; i < PW_GEMM_TILES; i++) {
         double tiles = batch * ceil(m / tile_rows[i]) * ceil(n / tile_columns[i]);
-        for (int j = 0; j < PW_GEMM_SPLITS; j++) {
+        for (int j = 0; j < shape->splits; j++) {
             double split = splits_of_k[j], blocks = tiles * split, waves = blocks / sms;
             if (split > k) break;
             double turns = p->quantisation * ceil(waves) + (1 - p->quantisation) * fmax(1, waves);
             double compute = turns * model->tile_s[i] * (k / split + p->ramp_k) / clock_ratio;
-            double moved = bytes + (j ? partial_bytes * outputs * (split + 1) : 0), extra = j ? p->split : 0;
+            double moved = shape->bytes + (j ? partial_bytes * outputs * (split + 1) : 0), extra = j ? p->split : 0;
             double memory = moved / (bandwidth * fmin(1, p->saturation * fmin(blocks, sms) / machine->sms));
             if (fmax(compute, memory) + extra >= best) continue;
             double c2 = compute * compute, m2 = memory * memory, total = sqrt(sqrt(c2 * c2 + m2 * m2)) + extra;
@@ -51,11 +51,25 @@ void pw_gemm_cost(const pw_gemm_model *model, double batch, double m, double n, 
             best_split = extra;
         }
     }
-    double cast_bytes = casts ? p->cast_traffic * batch * m * k : 0, cast_s = casts ? p->cast : 0;
-    cost->start_s = p->start + best_split + cast_s;
+    cost->start_s = p->start + best_split;
     cost->compute_s = best_compute;
-    cost->memory_s = best_memory + cast_bytes / bandwidth;
-    cost->total_s = p->start + best + cast_s + cast_bytes / bandwidth;
+    cost->memory_s = best_memory;
+    cost->total_s = p->start + best;
     cost->flops = 2 * outputs * k;
-    cost->hbm_bytes = best_bytes + cast_bytes;
+    cost->hbm_bytes = best_bytes;
+}
+
+void pw_gemm_cost(const pw_gemm_model *model, double batch, double m, double n, double k, double output_bytes, bool casts,
+                  double clock_ratio, double sms, pw_kernel_cost *cost) {
+    const pw_gemm_parameters *p = &model->parameters;
+    const pw_gemm_machine *machine = &model->machine;
+    pw_gemm_shape shape = {batch, m, n, k, machine->element_bytes * batch * (m + n) * k + output_bytes * (batch * m * n),
+                           PW_GEMM_SPLITS};
+    pw_gemm_shape_cost(model, &shape, clock_ratio, sms, cost);
+    if (!casts) return;
+    double cast_bytes = p->cast_traffic * batch * m * k, cast_s = cast_bytes / (p->memory_efficiency * machine->memory_Bps);
+    cost->start_s += p->cast;
+    cost->memory_s += cast_s;
+    cost->total_s = cost->total_s + p->cast + cast_s;
+    cost->hbm_bytes += cast_bytes;
 }

@@ -33,7 +33,9 @@ typedef struct pw_gemm_parameters {
 #undef PW_GEMM_FIELD
 } pw_gemm_parameters;
 
-enum { PW_GEMM_TILES = 8, PW_GEMM_SPLITS = 7 };
+/* Splits of k: a plain multiply uses the first PW_GEMM_SPLITS, as its parameters were fitted with; the weight gradient of a
+ * convolution, whose k is every pixel of a batch, uses all. */
+enum { PW_GEMM_TILES = 8, PW_GEMM_SPLITS = 7, PW_GEMM_SPLITS_LONG = 11 };
 
 /* The device, as its data sheet has it. */
 typedef struct pw_gemm_machine {
@@ -52,6 +54,15 @@ typedef struct pw_gemm_model {
 } pw_gemm_model;
 
 void pw_gemm_prepare(const pw_gemm_parameters *parameters, const pw_gemm_machine *machine, pw_gemm_model *model);
+
+/* A multiply whose traffic is given: a convolution reads pixels once that its implicit matrix holds many times. */
+typedef struct pw_gemm_shape {
+    double batch, m, n, k;
+    double bytes; /* HBM traffic without partial sums of a split */
+    int splits;   /* PW_GEMM_SPLITS or PW_GEMM_SPLITS_LONG */
+} pw_gemm_shape;
+void pw_gemm_shape_cost(const pw_gemm_model *model, const pw_gemm_shape *shape, double clock_ratio, double sms,
+                        pw_kernel_cost *cost);
 
 /* Fills cost. Dimensions >= 1, clock_ratio > 0, sms in (0, machine.sms]. casts: add the cast of the left operand. */
 void pw_gemm_cost(const pw_gemm_model *model, double batch, double m, double n, double k, double output_bytes, bool casts,

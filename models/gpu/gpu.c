@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/gpu/convolution.h"
 #include "models/gpu/parameters.h"
 
 const char *const pw_kernel_class_names[] = {
@@ -118,10 +119,14 @@ static bool has_unit(const pw_gpu *gpu, pw_precision precision) {
     return (unsigned)precision < PW_PRECISION_COUNT && gpu->has[precision];
 }
 
+static bool multiplies(pw_kernel_class kind) {
+    return kind == PW_KERNEL_GEMM || kind == PW_KERNEL_CONVOLUTION || kind == PW_KERNEL_ATTENTION;
+}
+
 const char *pw_gpu_provenance(const pw_gpu *gpu, pw_kernel_class kind, pw_precision precision) {
-    if (kind != PW_KERNEL_GEMM && kind != PW_KERNEL_ATTENTION) return gpu->traffic_text;
+    if (!multiplies(kind)) return gpu->traffic_text;
     if (!has_unit(gpu, precision)) return "the device has no unit for this precision";
-    return kind == PW_KERNEL_GEMM ? gpu->gemm_text[precision] : gpu->attention_text[precision];
+    return kind == PW_KERNEL_ATTENTION ? gpu->attention_text[precision] : gpu->gemm_text[precision];
 }
 
 static pw_status bad_dimension(const pw_kernel *kernel, pw_error *error) {
@@ -152,7 +157,7 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
     if (!(clock > 0 && isfinite(clock)) || !(sms > 0 && sms <= gpu->sms))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the clock ratio is above 0 and finite; SMs are above 0 and at most the device's",
                        "%s cannot run at clock ratio %g on %g of %g SMs", gpu->device->name, clock, sms, gpu->sms);
-    if (kernel->kind != PW_KERNEL_GEMM && kernel->kind != PW_KERNEL_ATTENTION) {
+    if (!multiplies(kernel->kind)) {
         if (!(kernel->memory.bytes >= 0 && kernel->memory.flops >= 0) || isinf(kernel->memory.bytes + kernel->memory.flops))
             return bad_dimension(kernel, error);
         pw_traffic_cost(&gpu->traffic, gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
@@ -172,6 +177,12 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
         pw_gemm_cost(&gpu->gemm[precision], (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
                      (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised,
                      clock / misalignment(gpu, kernel->gemm.row_alignment), sms, cost);
+        return check_cost(kernel, cost, error);
+    }
+    if (kernel->kind == PW_KERNEL_CONVOLUTION) {
+        if (!pw_convolution_is_valid(&kernel->convolution)) return bad_dimension(kernel, error);
+        pw_convolution_cost(&gpu->gemm[precision], precision, gpu->device->vector_flops, &kernel->convolution, clock, sms,
+                            cost);
         return check_cost(kernel, cost, error);
     }
     pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,

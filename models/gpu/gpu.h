@@ -13,9 +13,11 @@
 /* The table of kernel classes: X(NAME, name, text). Blame and reports speak in these names. */
 #define PW_KERNEL_MAP(X)                                                                          \
     X(GEMM, "gemm", "dense matrix multiply")                                                      \
+    X(CONVOLUTION, "convolution", "convolution as an implicit matrix multiply, forward or either gradient") \
     X(ATTENTION, "attention", "fused (flash) attention, forward or backward")                     \
     X(SOFTMAX, "softmax", "softmax, mask and dropout of unfused attention")                       \
-    X(NORM, "norm", "layer norm or RMS norm")                                                     \
+    X(NORM, "norm", "layer norm, RMS norm or batch norm")                                         \
+    X(POOLING, "pooling", "maximum or mean over windows, and its gradient")                       \
     X(ELEMENTWISE, "elementwise", "activation, bias, dropout, residual, rotary embedding, casts") \
     X(EMBEDDING, "embedding", "embedding lookup and its gradient")                                \
     X(LOSS, "loss", "cross entropy over the vocabulary")                                          \
@@ -28,6 +30,17 @@ typedef enum pw_kernel_class {
     PW_KERNEL_CLASS_COUNT
 } pw_kernel_class;
 extern const char *const pw_kernel_class_names[]; /* NULL-terminated */
+
+/* y[batch, out_height, out_width, out_channels] from x[batch, in_height, in_width, in_channels] by kernel_height x kernel_width
+ * windows, channels last. Padding is what the sizes of x and y imply. */
+typedef enum pw_convolution_pass { PW_CONVOLUTION_FORWARD, PW_CONVOLUTION_DATA, PW_CONVOLUTION_WEIGHT } pw_convolution_pass;
+typedef struct pw_convolution {
+    int64_t batch;
+    int32_t in_height, in_width, in_channels, out_height, out_width, out_channels;
+    int16_t kernel_height, kernel_width, stride;
+    int16_t pass;   /* pw_convolution_pass: y; the gradient of x; the gradient of the weights */
+    int32_t groups; /* divides both channel counts; in_channels: depthwise */
+} pw_convolution;
 
 /* One kernel launch. Dimensions are counts >= 1; bytes are HBM traffic. */
 typedef struct pw_kernel {
@@ -44,6 +57,7 @@ typedef struct pw_kernel {
             int64_t batch, queries, keys, heads, kv_heads, head_dim;
             bool causal, backward;
         } attention;
+        pw_convolution convolution;
         struct { /* all others: traffic-bound */
             double bytes; /* read + written */
             double flops; /* 0 when it does not matter */

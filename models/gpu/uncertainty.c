@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/gpu/convolution.h"
 #include "models/gpu/parameters.h"
 #include "sim/math.h"
 
@@ -40,7 +41,8 @@ _Static_assert(sizeof(pw_gemm_parameters) <= MOST_PARAMETERS * sizeof(double), "
 _Static_assert(sizeof(pw_attention_parameters) <= MOST_PARAMETERS * sizeof(double), "room for every parameter");
 
 static fit_kind kind_of(const pw_kernel *kernel) {
-    return kernel->kind == PW_KERNEL_GEMM ? FIT_GEMM : kernel->kind == PW_KERNEL_ATTENTION ? FIT_ATTENTION : FIT_TRAFFIC;
+    if (kernel->kind == PW_KERNEL_ATTENTION) return FIT_ATTENTION;
+    return kernel->kind == PW_KERNEL_GEMM || kernel->kind == PW_KERNEL_CONVOLUTION ? FIT_GEMM : FIT_TRAFFIC;
 }
 
 static pw_status fit_read(const pw_catalogue *catalogue, const pw_device *device, fit_kind kind, pw_precision precision,
@@ -81,6 +83,10 @@ static double time_of(const fit *f, const pw_kernel *kernel, double clock_ratio)
                                    .element_bytes = pw_precision_bytes(f->precision)};
         pw_gemm_model model;
         pw_gemm_prepare(&f->gemm, &machine, &model);
+        if (kernel->kind == PW_KERNEL_CONVOLUTION) {
+            pw_convolution_cost(&model, f->precision, device->vector_flops, &kernel->convolution, clock_ratio, sms, &cost);
+            return cost.total_s;
+        }
         double output = kernel->gemm.output_bytes_per_element;
         if (output == 0) output = fmax(2, machine.element_bytes);
         pw_gemm_cost(&model, (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
