@@ -9,6 +9,19 @@ static const double least_rows = 16;        /* rows of the matrix unit's smalles
 static const double backward_flops = 2.5;   /* five products of q x k size against two */
 static const double backward_traffic = 2;   /* q, k, v, o and their gradients */
 
+/* Sums of the row blocks' keys and of all queries' keys, each at most a window (a block: and its own queries, in whole
+ * blocks). The first queries see less than the window, as under the plain mask. */
+static void windowed(double window, double queries, double keys, double rows, double *seen, double *pairs, double *longest) {
+    double most = rows * ceil(window / rows) + rows, row_blocks = ceil(queries / rows), sum = 0;
+    double before = rows * ceil((keys - queries) / rows);
+    double growing = fmin(row_blocks, fmax(0, floor((most - before) / rows))); /* blocks that the window does not cut */
+    sum = growing * before + rows * growing * (growing + 1) / 2 + (row_blocks - growing) * most;
+    *seen = fmin(*seen, sum);
+    *longest = fmin(*longest, most);
+    double short_queries = fmin(queries, fmax(0, window - (keys - queries))); /* see all that is before them */
+    *pairs = short_queries * (keys - queries) + short_queries * (short_queries + 1) / 2 + (queries - short_queries) * window;
+}
+
 void pw_attention_cost(const pw_attention_parameters *parameters, const pw_attention_machine *machine,
                        const pw_attention_shape *shape, double clock_ratio, double sms, pw_kernel_cost *cost) {
     const pw_attention_parameters *p = parameters;
@@ -23,6 +36,7 @@ void pw_attention_cost(const pw_attention_parameters *parameters, const pw_atten
         seen = most * before + rows * most * (most + 1) / 2 + all_keys; /* the last block sees all */
         pairs -= queries * (queries - 1) / 2;
     }
+    if (shape->window > 0 && shape->window < keys) windowed(shape->window, queries, keys, rows, &seen, &pairs, &all_keys);
     double groups = shape->batch * shape->heads, blocks = groups * row_blocks;
     double per_key = rows * (4 * shape->head_dim + p->softmax_flops) / (p->flop_efficiency * machine->peak_flops / machine->sms);
     double work = groups * seen * per_key, longest = all_keys * per_key;

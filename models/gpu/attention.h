@@ -35,6 +35,7 @@ typedef struct pw_attention_machine {
 typedef struct pw_attention_shape {
     double batch, queries, keys, heads, kv_heads, head_dim;
     bool causal, backward;
+    double window; /* causal: keys that a query sees at most; 0: all before it */
 } pw_attention_shape;
 
 /* Fills cost. Dimensions >= 1; causal: the last query sees all keys. clock_ratio > 0, sms in (0, machine.sms]. */

@@ -56,6 +56,7 @@ typedef struct pw_kernel {
         struct { /* ATTENTION: q [batch, queries, heads, head_dim], k and v [batch, keys, kv_heads, head_dim] */
             int64_t batch, queries, keys, heads, kv_heads, head_dim;
             bool causal, backward;
+            int64_t window; /* causal: keys that a query sees at most; 0: all before it */
         } attention;
         pw_convolution convolution;
         struct { /* all others: traffic-bound */

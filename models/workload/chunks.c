@@ -18,11 +18,23 @@ void reduce_add(lowering *low, list *ops, double parameters) {
                        STREAM_REPLICA, SLOT_SHARD, SLOT_REDUCED);
 }
 
+/* Equal neighbours are one loop. */
+static void layers_add(lowering *low, list *ops, const unit *of, bool backward) {
+    int64_t length;
+    for (int64_t done = 0; done < of->layers; done += length) {
+        int64_t from = backward ? of->first + of->layers - 1 - done : of->first + done, step = backward ? -1 : 1;
+        pw_layer_kind kind = pw_model_layer_kind(low->plan->model, from);
+        for (length = 1; done + length < of->layers; length++)
+            if (pw_model_layer_kind(low->plan->model, from + step * length) != kind) break;
+        call_add(low, ops, backward ? low->layers[kind].backward : low->layers[kind].forward, length);
+    }
+}
+
 void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
     switch (bucket->kind) {
         case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
         case UNIT_HEAD: head_add(low, ops, backward); break;
-        case UNIT_LAYERS: call_add(low, ops, backward ? low->layer_backward : low->layer_forward, bucket->layers); return;
+        case UNIT_LAYERS: layers_add(low, ops, bucket, backward); return;
     }
     host_wait_add(low, ops, SLOT_COMPUTE);
 }
@@ -30,17 +42,19 @@ void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
 /* Layers share buckets while they fit into one, under zero3 each is one; the ends of the model have their own. */
 static void split_units(lowering *low, chunk_templates *to) {
     const pw_plan *plan = low->plan;
-    double per_layer = pw_layer_parameters(plan->model, plan->t);
-    int64_t together = (int64_t)(plan->bucket_bytes / (per_layer * plan->gradient_wire_bytes));
-    if (together < 1 || plan->sharding == PW_SHARDING_ZERO3) together = 1;
+    double limit = plan->sharding == PW_SHARDING_ZERO3 ? 0 : plan->bucket_bytes;
     list units = {0};
     if (to->embedding)
-        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, pw_plan_embedding_parameters(plan)};
-    for (int64_t done = 0; done < to->layers; done += together) {
-        int64_t layers = to->layers - done < together ? to->layers - done : together;
-        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_LAYERS, (uint32_t)layers, (double)layers * per_layer};
+        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, 0, pw_plan_embedding_parameters(plan)};
+    int64_t layers;
+    for (int64_t done = 0; done < to->layers; done += layers) {
+        for (layers = 1; done + layers < to->layers; layers++)
+            if (pw_plan_layers_parameters(plan, to->first + done, layers + 1) * plan->gradient_wire_bytes > limit)
+                break;
+        *(unit *)list_add(low, &units, sizeof(unit)) =
+            (unit){UNIT_LAYERS, to->first + done, layers, pw_plan_layers_parameters(plan, to->first + done, layers)};
     }
-    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_HEAD, 0, pw_plan_head_parameters(plan)};
+    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_HEAD, 0, 0, pw_plan_head_parameters(plan)};
     to->units = units.items;
     to->unit_count = units.count;
     for (uint32_t i = 0; i < units.count; i++) to->parameters += to->units[i].parameters;
@@ -77,13 +91,21 @@ static void backward_add(lowering *low, list *ops, const chunk_templates *of, bo
     }
 }
 
+static bool same_kinds(const pw_model_desc *model, int64_t a, int64_t b, int64_t layers) {
+    for (int64_t i = 0; i < layers; i++)
+        if (pw_model_layer_kind(model, a + i) != pw_model_layer_kind(model, b + i)) return false;
+    return true;
+}
+
 const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk) {
-    int64_t layers = pw_plan_layers(low->plan, stage, chunk);
+    int64_t layers = pw_plan_layers(low->plan, stage, chunk), first = pw_plan_first_layer(low->plan, stage, chunk);
     bool embedding = pw_plan_has_embedding(low->plan, stage, chunk), head = pw_plan_has_head(low->plan, stage, chunk);
     const chunk_templates *known = low->chunks.items;
     for (uint32_t i = 0; i < low->chunks.count; i++)
-        if (known[i].layers == layers && known[i].embedding == embedding && known[i].head == head) return &known[i];
-    chunk_templates made = {.layers = layers, .embedding = embedding, .head = head};
+        if (known[i].layers == layers && known[i].embedding == embedding && known[i].head == head &&
+            same_kinds(low->plan->model, known[i].first, first, layers))
+            return &known[i];
+    chunk_templates made = {.first = first, .layers = layers, .embedding = embedding, .head = head};
     split_units(low, &made);
     if (low->plan->sharding == PW_SHARDING_ZERO3) {
         sharded_passes(low, &made);

@@ -75,11 +75,24 @@ void cast(lowering *low, double per_token) {
                low->plan->stack.cast_kernels);
 }
 
-void flash(lowering *low, int64_t queries, int64_t keys, bool causal, bool backward) {
+static void attend(lowering *low, int64_t batch, int64_t queries, int64_t keys, int64_t window, bool causal, bool backward) {
     const pw_plan *plan = low->plan;
+    if (batch < 1 || queries < 1) return;
     part_add(low, &(pw_kernel){.kind = PW_KERNEL_ATTENTION, .precision = plan->precision16,
-                               .attention = {.batch = plan->micro_batch, .queries = queries, .keys = keys,
+                               .attention = {.batch = batch, .queries = queries, .keys = keys,
                                              .heads = plan->shape.heads / plan->t,
                                              .kv_heads = plan->shape.kv_heads / plan->t,
-                                             .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward}}, 1);
+                                             .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward,
+                                             .window = window}}, 1);
+}
+
+void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward) {
+    const pw_model_desc *model = low->plan->model;
+    int64_t batch = low->plan->micro_batch, window = model->window;
+    if (windowed && model->window_chunks && window < queries) { /* whole chunks side by side, and what is left */
+        attend(low, batch * (queries / window), window, window, 0, true, backward);
+        attend(low, batch, queries % window, queries % window, 0, true, backward);
+    } else {
+        attend(low, batch, queries, keys, windowed && window < keys ? window : 0, causal, backward);
+    }
 }

@@ -88,9 +88,9 @@ static double ring_bytes(const pw_plan *plan) { /* keys and values of one rank *
     return 2 * plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.key_width / (double)plan->t;
 }
 
-static void layer_forward_add(lowering *low, list *ops) {
+static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
-    const layer_segments *s = &low->forward;
+    const layer_segments *s = &low->layers[kind].forward_segments;
     double hidden = hidden16(plan);
     bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
     block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL,
@@ -102,9 +102,9 @@ static void layer_forward_add(lowering *low, list *ops) {
     block_add(low, ops, &b);
 }
 
-static void layer_backward_add(lowering *low, list *ops) {
+static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
-    const layer_segments *s = &low->backward;
+    const layer_segments *s = &low->layers[kind].backward_segments;
     double hidden = hidden16(plan);
     bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
     block b = {.norm = s->mlp_norm, .multiply = s->mlp, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
@@ -117,15 +117,24 @@ static void layer_backward_add(lowering *low, list *ops) {
     block_add(low, ops, &b);
 }
 
-void lower_layers(lowering *low) {
+static void lower_kind(lowering *low, pw_layer_kind kind) {
+    layer_templates *to = &low->layers[kind];
+    if (to->lowered) return;
+    to->lowered = true;
+    layer_segments_lower(low, kind);
     list forward = {0}, backward = {0};
-    layer_forward_add(low, &forward);
+    layer_forward_add(low, &forward, kind);
     host_wait_add(low, &forward, SLOT_COMPUTE);
-    low->layer_forward = template_add(low, "layer", &forward);
-    if (low->plan->desc->recompute == PW_RECOMPUTE_FULL) call_add(low, &backward, low->layer_forward, 1);
-    layer_backward_add(low, &backward);
+    to->forward = template_add(low, "layer", &forward);
+    if (low->plan->desc->recompute == PW_RECOMPUTE_FULL) call_add(low, &backward, to->forward, 1);
+    layer_backward_add(low, &backward, kind);
     host_wait_add(low, &backward, SLOT_COMPUTE);
-    low->layer_backward = template_add(low, "layer backward", &backward);
+    to->backward = template_add(low, "layer backward", &backward);
+}
+
+void lower_layers(lowering *low) {
+    for (int64_t layer = 0; layer < low->plan->shape.layers; layer++)
+        lower_kind(low, pw_model_layer_kind(low->plan->model, layer));
 }
 
 /* --- The ends of the model --------------------------------------------------------------------------------------- */

@@ -122,8 +122,8 @@ pw_status pw_plan_lower(const pw_plan *plan, pw_arena *arena, pw_job **result, p
     const char *name = pw_arena_text(arena, plan->desc->name && *plan->desc->name ? plan->desc->name : "training");
     if (!job || !name || !programs || !fill_ranks(plan, arena, job)) low.out_of_memory = true;
     if (!low.out_of_memory) {
-        lower_segments(&low);
         lower_layers(&low);
+        lower_end_segments(&low);
         for (int64_t stage = 0; stage < plan->p && !low.out_of_memory; stage++) {
             uint32_t template_index = lower_stage(&low, stage);
             if (low.out_of_memory) break;

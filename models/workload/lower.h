@@ -57,16 +57,22 @@ typedef struct layer_segments {
     uint32_t ring_first, ring_next; /* context parallel: attention to own and to received keys */
 } layer_segments;
 
+typedef struct layer_templates { /* of one kind of layer */
+    bool lowered;
+    layer_segments forward_segments, backward_segments;
+    uint32_t forward, backward; /* templates */
+} layer_templates;
+
 /* A stretch of a chunk whose parameters travel as one bucket. */
 typedef enum unit_kind { UNIT_EMBEDDING, UNIT_LAYERS, UNIT_HEAD } unit_kind;
 typedef struct unit {
     unit_kind kind;
-    uint32_t layers;
+    int64_t first, layers; /* layers of the model, of any kinds */
     double parameters; /* on one rank */
 } unit;
 
 typedef struct chunk_templates {
-    int64_t layers;
+    int64_t first, layers;
     bool embedding, head;
     const unit *units;
     uint32_t unit_count;
@@ -81,9 +87,8 @@ typedef struct lowering {
     union { double align; char bytes[256]; } spare; /* what is written after that goes here */
     list kernels, segments, templates, chunks;
     list parts; /* of the segment under construction */
-    layer_segments forward, backward;
+    layer_templates layers[PW_LAYER_KINDS];
     uint32_t embedding_forward, embedding_backward, head_norm_forward, head_norm_backward, head_forward, head_backward;
-    uint32_t layer_forward, layer_backward; /* templates */
     bool gathers_parameters; /* zero1, zero2: behind the first forward pass; else at the end of the step */
     bool reduces_behind;     /* gradients leave bucket by bucket; else after a whole pass */
     bool reduces_once;       /* and of the last micro-batch only; else of each */
@@ -107,7 +112,7 @@ void rows_of_last(lowering *low, int64_t elements);
 void linear_forward(lowering *low, int64_t n, int64_t k);
 void linear_backward(lowering *low, int64_t n, int64_t k);
 void cast(lowering *low, double per_token); /* fp8: bytes per token that casts move */
-void flash(lowering *low, int64_t queries, int64_t keys, bool causal, bool backward);
+void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward);
 double element_bytes(const pw_plan *plan, double bytes); /* a stack's count for 16-bit tensors, in the job's format */
 double wide_bytes(const pw_plan *plan, double bytes);    /* the same for norms, residuals and softmax */
 /* autocast: to the multiplies' format, in a kernel for each of so many matrices; backward: their gradients to fp32 */
@@ -116,7 +121,7 @@ double hidden_bytes(const pw_plan *plan, double per_element); /* of the tokens t
 uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was added since the last one */
 
 /* segments.c */
-void lower_segments(lowering *low);
+void layer_segments_lower(lowering *low, pw_layer_kind kind);
 
 /* head_segments.c: parts of the head, for the segment under construction */
 void head_segment(lowering *low, bool backward);
@@ -137,7 +142,7 @@ uint32_t template_add(lowering *low, const char *name, const list *ops);
 void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
 
 /* layers.c */
-void lower_layers(lowering *low);
+void lower_layers(lowering *low); /* every kind that the model has */
 void embedding_add(lowering *low, list *ops, bool backward);
 void head_add(lowering *low, list *ops, bool backward);
 

@@ -42,6 +42,12 @@ static const pw_field model_fields[] = {
      "(masked_lm); begin and end of an answer (span, SQuAD)."},
     {"masked_share", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(masked_share), 0, 1, "0.15", NULL, NULL,
      "Share of a sequence's positions that a masked_lm head predicts, rounded up, one at the least."},
+    {"window", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(window), 0, 1073741824, "0", NULL, NULL,
+     "Keys that a query of a local layer sees; 0: every layer sees the whole sequence."},
+    {"window_chunks", PW_FIELD_BOOL, PW_UNIT_NONE, AT(window_chunks), 0, 0, "false", NULL, NULL,
+     "The window is a chunk of the sequence (Llama 4) instead of sliding along."},
+    {"global_every", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(global_every), 0, 10000, "0", NULL, NULL,
+     "With a window, every so manieth layer sees the whole sequence; 0: none does."},
     {NULL}};
 #undef AT
 
@@ -56,6 +62,12 @@ static pw_status check_model(const void *description, const char *file, int line
         return pw_fail(error, PW_BAD_INPUT, file, line, "each group of query heads shares one key and value head",
                        "model.heads %lld is not a multiple of model.kv_heads %lld", (long long)model->heads,
                        (long long)kv_heads);
+    if (model->window && model->bidirectional)
+        return pw_fail(error, PW_UNSUPPORTED, file, line, "leave one of the two out",
+                       "attention within a window is modelled for decoders only, but the model is bidirectional");
+    if (!model->window && (model->global_every || model->window_chunks))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "give window, or leave out global_every and window_chunks",
+                       "model.%s needs model.window", model->global_every ? "global_every" : "window_chunks");
     return PW_OK;
 }
 
@@ -115,15 +127,21 @@ pw_model_shape pw_model_shape_of(const pw_model_desc *model) {
     return shape;
 }
 
-double pw_layer_matrix_weights(const pw_model_shape *shape) {
+pw_layer_kind pw_model_layer_kind(const pw_model_desc *model, int64_t layer) {
+    bool sees_all = !model->window || (model->global_every && (layer + 1) % model->global_every == 0);
+    return sees_all ? 0 : PW_LAYER_LOCAL;
+}
+
+double pw_layer_matrix_weights(const pw_model_shape *shape, pw_layer_kind kind) {
+    (void)kind;
     double h = (double)shape->hidden;
     return h * (double)(2 * shape->query_width + 2 * shape->key_width) + h * (double)((shape->fc1 + 1) * shape->ffn);
 }
 
-double pw_layer_parameters(const pw_model_desc *model, int64_t tensor_parallel) {
+double pw_layer_parameters(const pw_model_desc *model, pw_layer_kind kind, int64_t tensor_parallel) {
     pw_model_shape shape = pw_model_shape_of(model);
     double t = (double)tensor_parallel, h = (double)shape.hidden;
-    double split = pw_layer_matrix_weights(&shape), whole = 2 * h; /* two norms */
+    double split = pw_layer_matrix_weights(&shape, kind), whole = 2 * h; /* two norms */
     if (model->biases) {
         split += (double)(shape.query_width + 2 * shape.key_width + shape.fc1 * shape.ffn);
         whole += 2 * h + 2 * h; /* of the norms; of the two row-parallel layers */
@@ -135,14 +153,28 @@ double pw_model_parameters(const pw_model_desc *model) {
     double h = (double)model->hidden, embedding = (double)model->vocabulary * h;
     double norm = model->biases ? 2 * h : h; /* behind the last layer, or behind the embedding */
     bool own_output = !model->tied && model->head != PW_HEAD_SPAN;
-    return (double)model->layers * pw_layer_parameters(model, 1) + embedding * (own_output ? 2 : 1) +
-           (double)(model->positions + model->token_types) * h + norm +
+    double layers = 0;
+    for (int64_t i = 0; i < model->layers; i++) layers += pw_layer_parameters(model, pw_model_layer_kind(model, i), 1);
+    return layers + embedding * (own_output ? 2 : 1) + (double)(model->positions + model->token_types) * h + norm +
            pw_head_own_parameters(model, (double)model->vocabulary);
+}
+
+/* Half of what can be seen under a causal mask; a sliding window is seen whole but for the beginning. */
+static double mean_keys(const pw_model_desc *model, pw_layer_kind kind, int64_t sequence, bool causal) {
+    double all = (double)sequence, window = fmin((double)model->window, all);
+    if (!(kind & PW_LAYER_LOCAL)) return causal ? all / 2 : all;
+    if (model->window_chunks) return causal ? window / 2 : window;
+    return causal ? window * (1 - window / (2 * all)) : window;
 }
 
 double pw_model_flops_per_token(const pw_model_desc *model, int64_t sequence, bool causal_convention) {
     pw_model_shape shape = pw_model_shape_of(model);
-    double weights = (double)shape.layers * pw_layer_matrix_weights(&shape) + pw_head_matrix_weights(model, sequence);
-    double attention = (double)shape.layers * (double)sequence * (double)shape.query_width;
-    return 6 * weights + (causal_convention && !model->bidirectional ? 6 : 12) * attention;
+    bool causal = causal_convention && !model->bidirectional;
+    double weights = pw_head_matrix_weights(model, sequence), keys = 0; /* keys: seen by a token, over all layers */
+    for (int64_t i = 0; i < model->layers; i++) {
+        pw_layer_kind kind = pw_model_layer_kind(model, i);
+        weights += pw_layer_matrix_weights(&shape, kind);
+        keys += mean_keys(model, kind, sequence, causal);
+    }
+    return 6 * weights + 12 * keys * (double)shape.query_width;
 }

@@ -99,6 +99,13 @@ static pw_status check_tensor(const checker *at, const pw_plan *plan) {
 }
 
 static pw_status check_context(const checker *at, const pw_plan *plan) {
+    bool windowed = plan->model->window && plan->model->window < plan->sequence;
+    if (windowed && plan->c > 1)
+        REFUSE(at, "use tensor or pipeline parallel for the other GPUs",
+               "a ring of context parallel is not modelled for attention within a window");
+    if (windowed && !plan->stack.flash_attention)
+        REFUSE(at, "use a stack with flash attention, or flash_attention = \"on\"",
+               "stack %s computes the whole square of scores, so a window would change nothing", plan->stack.name);
     if (plan->c == 1) return PW_OK;
     if (plan->model->bidirectional || plan->model->head != PW_HEAD_LANGUAGE_MODEL)
         return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "leave context_parallel at 1",
@@ -263,6 +270,20 @@ int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk) {
     return layers;
 }
 
+int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk) {
+    int64_t place = chunk * plan->p + stage; /* chunks of the model in order of its layers */
+    return place * plan->per_chunk - (plan->short_ends && place > 0);
+}
+
+double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers) {
+    int64_t counts[PW_LAYER_KINDS] = {0};
+    double parameters = 0;
+    for (int64_t i = first; i < first + layers; i++) counts[pw_model_layer_kind(plan->model, i)]++;
+    for (pw_layer_kind kind = 0; kind < PW_LAYER_KINDS; kind++)
+        if (counts[kind]) parameters += (double)counts[kind] * pw_layer_parameters(plan->model, kind, plan->t);
+    return parameters;
+}
+
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage) {
     int64_t layers = 0;
     for (int64_t chunk = 0; chunk < plan->v; chunk++) layers += pw_plan_layers(plan, stage, chunk);
@@ -297,7 +318,9 @@ double pw_plan_head_parameters(const pw_plan *plan) {
 }
 
 double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage) {
-    double parameters = (double)pw_plan_stage_layers(plan, stage) * pw_layer_parameters(plan->model, plan->t);
+    double parameters = 0;
+    for (int64_t chunk = 0; chunk < plan->v; chunk++)
+        parameters += pw_plan_layers_parameters(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk));
     if (stage == 0) parameters += pw_plan_embedding_parameters(plan);
     if (stage == plan->p - 1) parameters += pw_plan_head_parameters(plan);
     return parameters;

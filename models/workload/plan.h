@@ -12,9 +12,16 @@ typedef struct pw_model_shape {
     int64_t fc1;                    /* inner matrices of the MLP: 2 when gated */
 } pw_model_shape;
 pw_model_shape pw_model_shape_of(const pw_model_desc *model);
-double pw_layer_matrix_weights(const pw_model_shape *shape); /* weights that multiply */
+
+/* What sets a layer apart from a plain one (dense, attention over the whole sequence): a set of marks, its kind. Layers of
+ * one kind are equal: they share kernels and templates. */
+typedef enum pw_layer_mark { PW_LAYER_LOCAL = 1 /* attention within a window */ } pw_layer_mark;
+typedef uint32_t pw_layer_kind;
+enum { PW_LAYER_KINDS = 2 }; /* kinds are below this */
+pw_layer_kind pw_model_layer_kind(const pw_model_desc *model, int64_t layer); /* layers count from 0 */
+double pw_layer_matrix_weights(const pw_model_shape *shape, pw_layer_kind kind); /* weights that multiply */
 /* All weights of a layer on one of tensor_parallel ranks. */
-double pw_layer_parameters(const pw_model_desc *model, int64_t tensor_parallel);
+double pw_layer_parameters(const pw_model_desc *model, pw_layer_kind kind, int64_t tensor_parallel);
 
 typedef struct pw_plan {
     const pw_train_desc *desc;
@@ -51,7 +58,10 @@ pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char
 extern const char *const pw_sharding_names[];
 
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk);
+int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk); /* of the model, from 0 */
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);
+/* Weights of so many consecutive layers on one rank. */
+double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers);
 static inline bool pw_plan_has_embedding(const pw_plan *plan, int64_t stage, int64_t chunk) {
     (void)plan;
     return stage == 0 && chunk == 0;

@@ -192,7 +192,7 @@ static void finish_step(stage_writer *w) {
                        SLOT_NORM);
     compute_add(low, &w->ops, optimizer_segment(low, parameters, false), SLOT_NORM, CATEGORY_OPTIMIZER);
     if (shares_data && !low->gathers_parameters && plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3)
-        gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, parameters}, SLOT_COMPUTE, PW_NO_SLOT);
+        gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, 0, parameters}, SLOT_COMPUTE, PW_NO_SLOT);
 }
 
 uint32_t lower_stage(lowering *low, int64_t stage) {

@@ -31,9 +31,9 @@ static void unfused(lowering *low, bool backward) {
                backward ? plan->stack.softmax_kernels_backward : plan->stack.softmax_kernels_forward);
 }
 
-static void attention_core(lowering *low, bool backward) {
+static void attention_core(lowering *low, pw_layer_kind kind, bool backward) {
     if (!low->plan->stack.flash_attention) unfused(low, backward);
-    else flash(low, low->plan->sequence, low->plan->sequence, !low->plan->model->bidirectional, backward);
+    else flash(low, kind & PW_LAYER_LOCAL, low->plan->sequence, low->plan->sequence, !low->plan->model->bidirectional, backward);
 }
 
 static void attention_in_forward(lowering *low) {
@@ -104,16 +104,16 @@ static void ring_segments(lowering *low, layer_segments *to, bool backward) {
     const pw_plan *plan = low->plan;
     int64_t local = plan->sequence / plan->c;
     double output = (double)plan->tokens * (double)plan->shape.query_width / (double)plan->t;
-    flash(low, local, local, true, backward);
+    flash(low, false, local, local, true, backward);
     to->ring_first = segment_end(low, backward ? "attention backward" : "attention");
-    flash(low, local, local / 2, false, backward);
+    flash(low, false, local, local / 2, false, backward);
     move_bytes(low, PW_KERNEL_ELEMENTWISE, plan->stack.context_correction * output, ONE_SWEEP);
     to->ring_next = segment_end(low, backward ? "ring attention backward" : "ring attention");
 }
 
-static void forward_segments(lowering *low) {
+static void forward_segments(lowering *low, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
-    layer_segments *to = &low->forward;
+    layer_segments *to = &low->layers[kind].forward_segments;
     bool apart = plan->sequence_parallel; /* norms see other tokens than multiplies */
     norm(low, false);
     if (apart) to->attention_norm = segment_end(low, "attention norm");
@@ -122,7 +122,7 @@ static void forward_segments(lowering *low) {
         to->attention_in = segment_end(low, "attention in");
         ring_segments(low, to, false);
     } else {
-        attention_core(low, false);
+        attention_core(low, kind, false);
     }
     attention_out_forward(low);
     if (plan->c > 1) to->attention_out = segment_end(low, "attention out");
@@ -133,9 +133,9 @@ static void forward_segments(lowering *low) {
     to->mlp = segment_end(low, plan->t > 1 || plan->c > 1 ? "mlp" : "layer");
 }
 
-static void backward_segments(lowering *low) {
+static void backward_segments(lowering *low, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
-    layer_segments *to = &low->backward;
+    layer_segments *to = &low->layers[kind].backward_segments;
     bool apart = plan->sequence_parallel;
     norm(low, true);
     if (apart) to->mlp_norm = segment_end(low, "mlp norm backward");
@@ -149,8 +149,8 @@ static void backward_segments(lowering *low) {
         ring_segments(low, to, true);
     } else {
         bool again = plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && !plan->stack.flash_attention;
-        if (again) attention_core(low, false);
-        attention_core(low, true);
+        if (again) attention_core(low, kind, false);
+        attention_core(low, kind, true);
     }
     attention_in_backward(low);
     uint32_t last = segment_end(low, plan->c > 1 ? "attention in backward" : plan->t > 1 ? "attention backward" : "layer backward");
@@ -158,10 +158,9 @@ static void backward_segments(lowering *low) {
     else to->attention = last;
 }
 
-void lower_segments(lowering *low) {
+void layer_segments_lower(lowering *low, pw_layer_kind kind) {
     layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE};
-    low->forward = low->backward = none;
-    forward_segments(low);
-    backward_segments(low);
-    lower_end_segments(low);
+    low->layers[kind].forward_segments = low->layers[kind].backward_segments = none;
+    forward_segments(low, kind);
+    backward_segments(low, kind);
 }

@@ -102,7 +102,9 @@ pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char
 }
 
 double pw_plan_largest_unit(const pw_plan *plan, int64_t stage) {
-    double most = pw_layer_parameters(plan->model, plan->t);
+    double most = 0;
+    for (int64_t i = 0; i < plan->shape.layers; i++)
+        most = fmax(most, pw_layer_parameters(plan->model, pw_model_layer_kind(plan->model, i), plan->t));
     if (stage == 0) most = fmax(most, pw_plan_embedding_parameters(plan));
     if (stage == plan->p - 1) most = fmax(most, pw_plan_head_parameters(plan));
     return most;

@@ -37,6 +37,9 @@ typedef struct pw_model_desc {
     int64_t token_types; /* learned embeddings of so many kinds of segments */
     int head;            /* pw_head */
     double masked_share; /* of a sequence, that a masked_lm head predicts */
+    int64_t window;       /* keys that a query of a local layer sees; 0: there are no such layers */
+    bool window_chunks;   /* the window is a chunk of the sequence, not sliding */
+    int64_t global_every; /* every so manieth layer is not local; 0: all are */
 } pw_model_desc;
 extern const pw_kind pw_model_kind;
 /* Presets by name ("gpt3-175b", "llama3-405b", ...): rows of the catalogue's models table. */

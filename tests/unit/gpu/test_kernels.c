@@ -331,6 +331,28 @@ PW_TEST(rows_that_are_no_whole_16_bytes_slow_the_arithmetic_and_no_alignment_is_
     }
 }
 
+PW_TEST(a_window_costs_what_it_leaves_and_nothing_when_it_leaves_all) {
+    pw_gpu *gpu = open_gpu("H100-SXM5-80GB");
+    pw_kernel full = attention(1, 8192, true, false), some = full, all = full;
+    some.attention.window = 1000;
+    all.attention.window = 8192;
+    pw_kernel_cost of_full = cost_of(gpu, full, 1, 0), of_some = cost_of(gpu, some, 1, 0), of_all = cost_of(gpu, all, 1, 0);
+    PW_EXPECT(of_all.total_s == of_full.total_s && of_all.flops == of_full.flops);
+    PW_EXPECT_NEAR(of_some.flops, 4.0 * 16 * 128 * (1000.0 * 1001 / 2 + 7192.0 * 1000), 1e-12);
+    PW_EXPECT(of_some.total_s < 0.35 * of_full.total_s && of_some.total_s > 0.2 * of_full.total_s);
+    double last = 0;
+    for (int64_t window = 100; window <= 8192; window += 100) {
+        some.attention.window = window;
+        double time = cost_of(gpu, some, 1, 0).total_s;
+        PW_EXPECT(time >= last && time <= of_full.total_s);
+        last = time;
+    }
+    pw_error error = {0};
+    some.attention.causal = false;
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &some, NULL, &of_some, &error), PW_BAD_INPUT);
+    pw_gpu_destroy(gpu);
+}
+
 int main(int argc, char **argv) {
     int failed = pw_run_tests(argc, argv);
     pw_catalogue_destroy(catalogue);

@@ -1,5 +1,5 @@
 /* Models: presets against published sizes, FLOP conventions. */
-#include "models/workload/train.h"
+#include "models/workload/plan.h"
 #include "tests/harness/check.h"
 #include "tests/unit/workload/jobs.h"
 
@@ -63,6 +63,35 @@ PW_TEST(heads_must_divide_the_hidden_size) {
     PW_EXPECT_TEXT(error.file, "job.lua");
     PW_EXPECT_INT(error.line, 7);
     PW_EXPECT_CONTAINS(error.what, "12288 is not a multiple of model.heads 100");
+}
+
+PW_TEST(layers_within_a_window_alternate_with_layers_that_see_all) {
+    pw_model_desc model = preset("llama3-8b");
+    double plain = pw_model_flops_per_token(&model, 8192, true), width = 32 * 128;
+    model.window = 1024;
+    model.global_every = 4;
+    for (int64_t i = 0; i < 8; i++) PW_EXPECT_INT(pw_model_layer_kind(&model, i), i % 4 == 3 ? 0 : PW_LAYER_LOCAL);
+    /* 24 of 32 layers: a token sees 1024 keys, but for the first 1024 tokens, which see half as many. */
+    double less = 12 * width * 24 * (8192 / 2.0 - 1024 * (1 - 1024 / (2 * 8192.0)));
+    PW_EXPECT_NEAR(plain - pw_model_flops_per_token(&model, 8192, true), less, 1e-9);
+    model.window_chunks = true;
+    less = 12 * width * 24 * (8192 / 2.0 - 1024 / 2.0);
+    PW_EXPECT_NEAR(plain - pw_model_flops_per_token(&model, 8192, true), less, 1e-9);
+}
+
+PW_TEST(a_window_as_long_as_the_sequence_changes_nothing) {
+    pw_model_desc model = preset("llama3-8b");
+    double plain = pw_model_flops_per_token(&model, 4096, true);
+    model.window = 4096;
+    PW_EXPECT_NEAR(pw_model_flops_per_token(&model, 4096, true), plain, 1e-12);
+}
+
+PW_TEST(which_layers_are_local_needs_a_window) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_error error = {0};
+    model.global_every = 2;
+    PW_EXPECT_INT(pw_description_check(&pw_model_kind, &model, "job.lua", 7, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "model.global_every needs model.window");
 }
 
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }

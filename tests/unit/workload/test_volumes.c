@@ -63,6 +63,25 @@ PW_TEST(executed_flops_with_flash_attention_equal_the_causal_formula) {
     }
 }
 
+/* Layers of two kinds, unevenly spread over stages and buckets: every layer runs once each way per micro-batch. */
+PW_TEST(executed_flops_of_layers_of_two_kinds_equal_the_causal_formula) {
+    for (int chunks = 0; chunks < 2; chunks++)
+        for (int64_t p = 1; p <= 4; p *= 2) {
+            pw_model_desc model = small(true);
+            model.window = 512;
+            model.window_chunks = chunks;
+            model.global_every = 3;
+            pw_train_desc desc = job(&model, "nemo-2024", 4096, 16);
+            desc.pipeline_parallel = p;
+            double weights = pw_model_flops_per_token(&model, 1, true) - 6.0 * 8 * 1024; /* a token alone sees half a key */
+            /* 2 of 8 layers see all pairs, 6 those of a window; the backward pass takes 2.5 times the forward's */
+            double all = 4096.0 * 4097 / 2, local = chunks ? 8 * 512.0 * 513 / 2 : 512.0 * 513 / 2 + (4096 - 512) * 512.0;
+            double attention = 3.5 * 4 * 1024 * (2 * all + 6 * local);
+            PW_EXPECT_NEAR(run_plain(&desc, "DGX H100", 1, false).totals.flops,
+                           tokens_of(&desc) * weights + 16 * attention, 1e-12);
+        }
+}
+
 /* Sum over ranks of collective sizes. Tensor parallel: 4 all_reduces of 2 s b h a layer and micro-batch, one for the
  * embedding, one for the output layer, 3 of 4 s b for the loss; and the gradient norm, once. */
 PW_TEST(tensor_parallel_volume_is_four_all_reduces_a_layer) {
