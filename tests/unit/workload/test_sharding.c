@@ -7,7 +7,7 @@
 static pw_model_desc small(void) {
     return (pw_model_desc){.name = "small", .layers = 8, .hidden = 1024, .heads = 16, .vocabulary = 16384};
 }
-static double of_layers(const pw_model_desc *model) { return (double)model->layers * pw_layer_parameters(model, 1); }
+static double of_layers(const pw_model_desc *model) { return (double)model->layers * pw_layer_parameters(model, 0, 1); }
 
 static pw_train_desc sharded(pw_model_desc *model, int sharding, int64_t batch) {
     pw_train_desc desc = job(model, "nemo-2024", 512, batch);
@@ -172,7 +172,7 @@ PW_TEST(memory_of_gathered_units_grows_with_the_layers_ahead) {
     pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 64);
     desc.data_parallel = 64;
     desc.prefetch = 1;
-    double one = account(&desc).buffers, largest = fmax(pw_layer_parameters(&model, 1), 16384.0 * 1024 + 1024);
+    double one = account(&desc).buffers, largest = fmax(pw_layer_parameters(&model, 0, 1), 16384.0 * 1024 + 1024);
     desc.prefetch = 4;
     PW_EXPECT_NEAR(account(&desc).buffers - one, 3 * 2 * largest, 1e-12);
     desc.shard_group = 8;
