@@ -88,6 +88,9 @@
 ---@field token_types? integer Learned embeddings of so many kinds of segments (BERT: 2); 0: none.
 ---@field head? "language_model"|"masked_lm"|"span" What follows the last layer: the output layer for every token; for masked positions, with a next-sentence classifier (masked_lm); begin and end of an answer (span, SQuAD).
 ---@field masked_share? number Share of a sequence's positions that a masked_lm head predicts, rounded up, one at the least.
+---@field window? integer Keys that a query of a local layer sees; 0: every layer sees the whole sequence.
+---@field window_chunks? boolean The window is a chunk of the sequence (Llama 4) instead of sliding along.
+---@field global_every? integer With a window, every so manieth layer sees the whole sequence; 0: none does.
 ---@overload fun(fields: table): podwright.model
 
 ---@class podwright
