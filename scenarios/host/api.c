@@ -47,7 +47,12 @@ static pw_status load_model(const pw_catalogue *catalogue, const char *name, voi
     return pw_model_preset(catalogue, name, desc, arena, error);
 }
 
-static const pw_preset_kind preset_kinds[] = {{&pw_model_kind, "models", load_model}};
+static pw_status import_model(const pw_catalogue *catalogue, const char *path, void *desc, pw_arena *arena,
+                              pw_import_notes *notes, pw_error *error) {
+    return pw_import_huggingface(catalogue, path, desc, arena, notes, error);
+}
+
+static const pw_preset_kind preset_kinds[] = {{&pw_model_kind, "models", load_model, import_model}};
 
 const pw_preset_kind *pw_api_presets(const pw_kind *kind) {
     for (size_t i = 0; i < sizeof preset_kinds / sizeof *preset_kinds; i++)

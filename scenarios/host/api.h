@@ -3,6 +3,7 @@
 #ifndef PW_HOST_API_H
 #define PW_HOST_API_H
 
+#include "models/import/import.h"
 #include "models/node/cluster.h"
 #include "scenarios/jobs/jobs.h"
 #include "sim/registry.h"
@@ -26,6 +27,9 @@ typedef struct pw_preset_kind {
     const pw_kind *kind;
     const char *table; /* of the catalogue, for hints */
     pw_status (*load)(const pw_catalogue *catalogue, const char *name, void *desc, pw_arena *arena, pw_error *error);
+    /* Reads a file instead, when the name ends with ".json"; NULL: there is no such form. */
+    pw_status (*import)(const pw_catalogue *catalogue, const char *path, void *desc, pw_arena *arena, pw_import_notes *notes,
+                        pw_error *error);
 } pw_preset_kind;
 const pw_preset_kind *pw_api_presets(const pw_kind *kind); /* NULL: the kind has none */
 

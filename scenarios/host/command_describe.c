@@ -98,6 +98,7 @@ static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catal
     const pw_job_kind *job_kind = job->record ? pw_job_kind_of(job->kind) : NULL;
     pw_run_result facts = {.arena = arena};
     if (job_kind && job_kind->describe) job_kind->describe(job->record, &facts);
+    for (size_t i = 0; i < scenario.notes.count; i++) pw_result_note(&facts, "%s", scenario.notes.items[i]);
     pw_describe_report report = {.title = scenario.title,
                                  .version = PODWRIGHT_VERSION,
                                  .cluster = cluster,

@@ -66,6 +66,8 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
         pw_command_place(&scenario, error);
         return status;
     }
+    for (size_t i = 0; i < scenario.notes.count; i++) pw_result_note(&result, "%s", scenario.notes.items[i]);
+    PW_TRY(pw_result_finish(&result, error));
     const char *const groups[] = {result.device->name, result.device->arch, NULL};
     pw_run_report report = {.title = scenario.title,
                             .version = PODWRIGHT_VERSION,

@@ -1,6 +1,7 @@
 /* Walks the fields of a kind in their order and takes each value from the record's table, or from an item of a list in it. */
 #include "scenarios/host/fill.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -283,17 +284,38 @@ static void hint_at_presets(const pw_filler *b, const pw_preset_kind *presets, c
                  presets->table, presets->kind->name, presets->kind->name, presets->kind->fields[1].name);
 }
 
+static bool is_import(const pw_preset_kind *presets, const char *name) {
+    size_t length = strlen(name);
+    return presets->import && length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
+
 pw_status pw_fill_preset(pw_filler *b, const pw_preset_kind *presets, const char *name, void *desc) {
     PW_TRY(pw_description_defaults(presets->kind, desc, b->arena, &b->error));
+    if (is_import(presets, name)) {
+        pw_status imported = presets->import(b->catalogue, name, desc, b->arena, &b->notes, &b->error);
+        if (imported == PW_IO || imported == PW_LIMIT) b->error.status = PW_BAD_INPUT; /* the user named this file */
+        return b->error.status;
+    }
     pw_status status = presets->load(b->catalogue, name, desc, b->arena, &b->error);
     if (status == PW_NOT_FOUND) hint_at_presets(b, presets, name, &b->error);
     return status;
 }
 
-/* A record with a name stands on the catalogue's preset of that name. */
+/* A record with a name stands on the catalogue's preset of that name, or on a file in the folder of the scenario or below. */
 static pw_status fill_from_preset(pw_filler *b, const lua_api_record *record, const pw_preset_kind *presets,
                                   const char *name, void *desc, const char *path) {
-    pw_status status = pw_fill_preset(b, presets, name, desc);
+    char file[PATH_MAX];
+    const char *preset = name;
+    if (is_import(presets, name)) {
+        const char *folder = lua_api_folder(b->L);
+        preset = file;
+        if (snprintf(file, sizeof file, "%s%s", *name == '/' ? "" : folder, name) >= (int)sizeof file ||
+            !lua_api_is_inside(file, folder))
+            return pw_fail(&b->error, PW_BAD_INPUT, record->file, record->line,
+                           "copy it beside the scenario, or name it on the command line: --set job.model=PATH",
+                           "'%.200s' lies outside the folder of the scenario", name);
+    }
+    pw_status status = pw_fill_preset(b, presets, preset, desc);
     if (status == PW_OK) return pw_fill_origin(b, path, PW_ORIGIN_PRESET, record->file, record->line, name);
     if (!b->error.file[0]) {
         snprintf(b->error.file, sizeof b->error.file, "%s", record->file);

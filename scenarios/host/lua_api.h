@@ -22,6 +22,9 @@ void lua_api_load(lua_State *L, const char *path);
 /* Folder of the scenario, "" for the current one; else it ends with '/'. */
 const char *lua_api_folder(lua_State *L);
 
+/* sandbox.c: whether a file of that path lies in the folder or below; a link inside must not lead out of it either. True
+ * when there is no such file: loading it says so. */
+bool lua_api_is_inside(const char *path, const char *folder);
 /* sandbox.c: opens the libraries and makes the environment. */
 void lua_api_open_sandbox(lua_State *L);
 /* quantity.c: metatable; pushes the table of units. */

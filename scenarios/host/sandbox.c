@@ -33,8 +33,7 @@ static bool module_path(const char *name, const char *folder, char *path, size_t
     return true;
 }
 
-/* A link inside the folder must not lead out of it either. */
-static bool is_inside(const char *path, const char *folder) {
+bool lua_api_is_inside(const char *path, const char *folder) {
     char real_path[PATH_MAX], real_folder[PATH_MAX];
     if (!realpath(path, real_path)) return true; /* there is no such file: loading it says so */
     if (!realpath(*folder ? folder : ".", real_folder)) return false;
@@ -64,7 +63,7 @@ static int require(lua_State *L) {
             lua_api_raise(L, PW_BAD_INPUT, NULL, 0,
                           "names are like \"parts.network\": a file in the folder of the scenario or below",
                           "'%s' is no name of a module", name);
-        if (!is_inside(path, folder))
+        if (!lua_api_is_inside(path, folder))
             lua_api_raise(L, PW_BAD_INPUT, NULL, 0, NULL, "module '%s' lies outside the folder of the scenario", name);
         FILE *file = fopen(path, "re");
         if (!file)

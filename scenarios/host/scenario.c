@@ -107,6 +107,7 @@ pw_status pw_scenario_load_as(const char *path, const pw_scenario_options *optio
     scenario->script_bytes = pw_script_peak_bytes(b->script);
     scenario->origins = b->origins;
     scenario->origin_count = b->origin_count;
+    scenario->notes = b->notes;
     scenario->file = pw_arena_text(arena, path);
     scenario->title = scenario->file ? file_name(scenario->file) : NULL;
     if (status == PW_OK && !scenario->title) status = pw_fail(&b->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");

@@ -4,6 +4,7 @@
 #ifndef PW_HOST_SCENARIO_H
 #define PW_HOST_SCENARIO_H
 
+#include "models/import/import.h"
 #include "scenarios/host/api.h"
 #include "scenarios/host/script.h"
 
@@ -25,6 +26,7 @@ typedef struct pw_scenario {
     const char *file, *title;
     const pw_origin *origins;
     size_t origin_count;
+    pw_import_notes notes; /* of models read from a config.json */
     size_t script_bytes; /* peak memory of the script */
 } pw_scenario;
 

@@ -97,6 +97,8 @@ void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
         pw_file_text(file, "\n");
     }
     for (uint32_t i = 0; r->job && i < r->job->figure_count; i++) put_job_figure(&r->job->figures[i], i == 0, file);
+    for (uint32_t i = 0; r->job && i < r->job->note_count; i++)
+        pw_file_print(file, "%s    - %.900s\n", i ? "" : "\n  notes\n", r->job->notes[i]);
     pw_file_print(file, "\n  %-32s %-24s %s\n", "field", "value", "from");
     for (size_t i = 0; i < r->field_count; i++) {
         const pw_described_field *f = &r->fields[i];
@@ -142,6 +144,9 @@ void pw_report_describe_json(const pw_describe_report *r, pw_file *file) {
             else pw_json_number(&json, figure->name, figure->value);
         }
         pw_json_end(&json);
+        if (r->job->note_count) pw_json_array(&json, "notes");
+        for (uint32_t i = 0; i < r->job->note_count; i++) pw_json_text(&json, NULL, r->job->notes[i]);
+        if (r->job->note_count) pw_json_end(&json);
     }
     pw_json_array(&json, "fields");
     for (size_t i = 0; i < r->field_count; i++) {
