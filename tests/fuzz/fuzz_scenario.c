@@ -1,9 +1,10 @@
 /* Any text as a scenario is a description that passed its checks, or an error inside the file; with --set on its first
- * line ("--set PATH=VALUE") an override too. Nothing stays behind. */
+ * line ("--set PATH=VALUE") an override too; so is any text as a description full of lists. Nothing stays behind. */
 #include <string.h>
 
 #include "scenarios/host/scenario.h"
 #include "tests/fuzz/input.h"
+#include "tests/harness/net_kinds.h"
 
 static pw_catalogue *catalogue;
 
@@ -49,6 +50,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
         if (!scenario.desc.cluster || (scenario.desc.job.record && !pw_job_kind_of(scenario.desc.job.kind))) abort();
         if (pw_description_check(&pw_scenario_kind, &scenario.desc, NULL, 0, &error) != PW_OK) abort();
     }
+    net net; /* the same text as a description full of lists */
+    memset(&error, 0, sizeof error);
+    status = pw_scenario_load_as(path, &options, &net_kind, &net, arena, &scenario, &error);
+    check_error(status, &error);
+    if (status != PW_OK && strcmp(error.file, path) == 0 && error.line > lines) abort();
+    if (status == PW_OK && pw_description_check(&net_kind, &net, NULL, 0, &error) != PW_OK) abort();
     pw_arena_destroy(arena);
     if (counting.live_bytes) abort();
     close(file);
