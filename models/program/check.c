@@ -64,6 +64,9 @@ static pw_status check_op(const pw_job *job, const pw_template *in, uint32_t ind
     switch (op->kind) {
         case PW_OP_COMPUTE: good = op->compute.segment < job->segment_count; break;
         case PW_OP_COPY: good = is_amount(op->copy.bytes); break;
+        case PW_OP_IO:
+            good = op->io.store < job->store_count && is_amount(op->io.bytes) && is_amount(op->io.operations);
+            break;
         case PW_OP_SEND:
         case PW_OP_RECV: good = op->message.peer_role < job->peer_role_count && is_amount(op->message.bytes); break;
         case PW_OP_COLLECTIVE:
@@ -75,7 +78,7 @@ static pw_status check_op(const pw_job *job, const pw_template *in, uint32_t ind
         default: break;
     }
     if (!good)
-        return BAD("roles and segments must exist; bytes and seconds are finite and not negative",
+        return BAD("roles, stores and segments must exist; bytes and seconds are finite and not negative",
                    "template \"%s\" operation %u: bad %s", in->name, index, op_names[op->kind]);
     return PW_OK;
 }
@@ -139,6 +142,8 @@ pw_status pw_op_check(const pw_job *job, uint32_t rank, const pw_op *op, pw_erro
     bool message = op->kind == PW_OP_SEND || op->kind == PW_OP_RECV;
     if (op->kind == PW_OP_COLLECTIVE && job->group_roles[op->collective.group_role].group_of_rank[rank] == PW_NONE)
         return BAD(NULL, "rank %u has no group in role \"%s\"", rank, job->group_roles[op->collective.group_role].name);
+    if (op->kind == PW_OP_IO && job->group_roles[job->stores[op->io.store].group_role].group_of_rank[rank] == PW_NONE)
+        return BAD(NULL, "rank %u does not reach store \"%s\"", rank, job->stores[op->io.store].name);
     if (message && job->peer_roles[op->message.peer_role].peer_of_rank[rank] == PW_NONE)
         return BAD(NULL, "rank %u has no peer in role \"%s\"", rank, job->peer_roles[op->message.peer_role].name);
     return PW_OK;
@@ -153,6 +158,11 @@ static pw_status check_roles(const pw_job *job, const pw_usage *usage, pw_error 
             const pw_group_role *role = &job->group_roles[uses->collectives[i].role];
             if (role->group_of_rank[r] == PW_NONE)
                 return BAD(NULL, "rank %u runs \"%s\" but has no group in role \"%s\"", r, program, role->name);
+        }
+        for (uint32_t s = 0; s < job->store_count; s++) {
+            if (!uses->stores[s] || job->group_roles[job->stores[s].group_role].group_of_rank[r] != PW_NONE) continue;
+            return BAD("the store's role must have a group for it", "rank %u runs \"%s\" but does not reach store \"%s\"", r,
+                       program, job->stores[s].name);
         }
         for (uint32_t i = 0; i < uses->message_count; i++) {
             const pw_peer_role *role = &job->peer_roles[uses->messages[i].role];
@@ -169,6 +179,20 @@ static pw_status check_segments(const pw_job *job, pw_error *error) {
             if (job->segments[s].parts[i].kernel >= job->kernel_count)
                 return BAD(NULL, "segment \"%s\" names kernel %u of %u", job->segments[s].name,
                            job->segments[s].parts[i].kernel, job->kernel_count);
+    return PW_OK;
+}
+
+static pw_status check_stores(const pw_job *job, pw_error *error) {
+    for (uint32_t s = 0; s < job->store_count; s++) {
+        const pw_store *store = &job->stores[s];
+        if (store->group_role >= job->group_role_count)
+            return BAD(NULL, "store \"%s\" is shared by role %u of %u", store->name, store->group_role, job->group_role_count);
+        if (!(store->bandwidth_Bps > 0 && isfinite(store->bandwidth_Bps) && store->operations_per_s > 0 &&
+              store->reader_Bps > 0) || !is_amount(store->latency_s))
+            return BAD("rates are above 0, the bandwidth is finite, the latency is not negative",
+                       "store \"%s\": %g B/s, %g operations/s, %g B/s per reader, latency %g s", store->name,
+                       store->bandwidth_Bps, store->operations_per_s, store->reader_Bps, store->latency_s);
+    }
     return PW_OK;
 }
 
@@ -195,6 +219,7 @@ pw_status pw_job_check(const pw_job *job, pw_error *error) {
     pw_usage *usage = NULL;
     pw_status status = state && arena ? PW_OK : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory to check a job");
     if (status == PW_OK) status = check_segments(job, error);
+    if (status == PW_OK) status = check_stores(job, error);
     if (status == PW_OK) status = check_templates(job, state, error);
     if (status == PW_OK) status = check_ranks(job, error);
     if (status == PW_OK) status = pw_usage_scan(arena, allocator, job, &usage, error);

@@ -25,6 +25,7 @@ static void name_op(const pw_executor *x, const op_run *op, char *text, size_t s
                      job->peer_roles[op->op.message.peer_role].name, (long long)op->op.message.tag);
             break;
         case PW_OP_COPY: snprintf(text, size, "copy"); break;
+        case PW_OP_IO: snprintf(text, size, "io at \"%s\"", job->stores[op->op.io.store].name); break;
         case PW_OP_DELAY: snprintf(text, size, "delay"); break;
         case PW_OP_MARK: snprintf(text, size, "mark \"%s\"", op->op.mark.name ? op->op.mark.name : ""); break;
         case PW_OP_SYNC: snprintf(text, size, "sync"); break;

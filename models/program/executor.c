@@ -98,12 +98,13 @@ static pw_status prepare(pw_executor *x, pw_error *error) {
     x->group_live = pw_arena_alloc(x->arena, (x->fold->group_count + 1) * sizeof *x->group_live);
     x->link_capacity_count = folded ? x->fold->link_count : pw_fabric_links(pw_cluster_fabric(x->config.cluster));
     x->link_capacity = pw_arena_alloc(x->arena, (x->link_capacity_count + 1) * sizeof *x->link_capacity);
+    x->stores = pw_arena_alloc(x->arena, ((size_t)job->store_count * x->fold->group_count + 1) * sizeof *x->stores);
     x->link_demands = pw_arena_alloc(x->arena, ((size_t)x->fold->link_count + 1) * sizeof *x->link_demands);
     x->pending_count = power_of_two(x->fold->class_count < UINT32_C(1) << 28 ? 4 * x->fold->class_count : 0);
     x->pending = pw_arena_alloc(x->arena, x->pending_count * sizeof *x->pending);
     x->plan_bucket_count = 64;
     x->plan_buckets = pw_alloc(&x->allocator, x->plan_bucket_count * sizeof *x->plan_buckets);
-    if (!x->ranks || !x->group_live || !x->link_capacity || !x->link_demands || !x->pending || !x->plan_buckets) return no_memory(job, error);
+    if (!x->ranks || !x->group_live || !x->link_capacity || !x->stores || !x->link_demands || !x->pending || !x->plan_buckets) return no_memory(job, error);
     for (uint32_t i = 0; i < x->fold->group_count; i++) x->group_live[i] = PW_NONE;
     for (uint32_t i = 0; i < x->pending_count; i++) x->pending[i] = PW_NONE;
     for (uint32_t i = 0; i < x->plan_bucket_count; i++) x->plan_buckets[i] = PW_NONE;

@@ -56,6 +56,7 @@ typedef struct pw_executor_totals {
     double flops;             /* over all ranks */
     double link_bytes[PW_LINK_KIND_COUNT];
     double collective_bytes;  /* sum over collectives of S x members */
+    double io_bytes;          /* read or written at stores */
     uint64_t operations;      /* simulated operations (folded) */
     uint32_t classes, link_classes;
     bool exact;               /* links were told apart too, so folding changes nothing; always true unfolded */

@@ -167,6 +167,12 @@ static digest digest_rank(const folding *g, uint32_t rank) {
         digest group = g->group_digest[g->first_unit[role] + job->group_roles[role].group_of_rank[rank]];
         d = digest_add(digest_add(d, group.a), group.b);
     }
+    for (uint32_t i = 0; i < job->store_count; i++) { /* who shares a store with whom */
+        if (!uses->stores[i]) continue;
+        uint32_t role = job->stores[i].group_role;
+        digest group = g->group_digest[g->first_unit[role] + job->group_roles[role].group_of_rank[rank]];
+        d = digest_add(digest_add(d, group.a), group.b);
+    }
     for (uint32_t i = 0; i < uses->message_count; i++)
         d = digest_add(d, g->colour[job->peer_roles[uses->messages[i].role].peer_of_rank[rank]]);
     return d;
@@ -336,6 +342,9 @@ static bool prepare(folding *g) {
     g->unit_count = g->first_unit[job->group_role_count];
     for (uint32_t p = 0; p < job->program_count; p++)
         for (uint32_t i = 0; i < g->usage[p].collective_count; i++) g->role_used[g->usage[p].collectives[i].role] = true;
+    for (uint32_t p = 0; p < job->program_count; p++)
+        for (uint32_t i = 0; i < job->store_count; i++)
+            if (g->usage[p].stores[i]) g->role_used[job->stores[i].group_role] = true;
     g->group_fixed = pw_arena_alloc(s, (g->unit_count + 1) * sizeof *g->group_fixed);
     g->group_links = pw_arena_alloc(s, (g->unit_count + 1) * sizeof *g->group_links);
     g->group_digest = pw_arena_alloc(s, (g->unit_count + 1) * sizeof *g->group_digest);

@@ -179,6 +179,7 @@ static void begin(pw_executor *x, op_run *op) {
             compute_begin(x, op);
             break;
         case PW_OP_COPY: copy_begin(x, op); break;
+        case PW_OP_IO: io_begin(x, op); break;
         case PW_OP_SEND:
         case PW_OP_RECV: message_arrive(x, op); break;
         case PW_OP_COLLECTIVE: collective_arrive(x, op); break;

@@ -26,6 +26,7 @@
 #define PW_OP_MAP(X)                                                                    \
     X(COMPUTE, "compute")       /* a segment of kernels */                              \
     X(COPY, "copy")             /* between device and host memory */                    \
+    X(IO, "io")                 /* read or written at a store, which its readers share */ \
     X(SEND, "send")             /* to a peer role; meets the RECV with the same tag */  \
     X(RECV, "recv")                                                                     \
     X(COLLECTIVE, "collective") /* over a group role; starts when all members are there */ \
@@ -57,6 +58,7 @@ typedef struct pw_op {
     union {
         struct { uint32_t segment; } compute;
         struct { double bytes; bool to_host; } copy;
+        struct { uint16_t store; double bytes, operations; } io; /* operations: files or requests */
         struct { uint16_t peer_role; uint16_t channel; int64_t tag; double bytes; } message;
         struct { pw_collective_kind kind; int algorithm; uint16_t group_role; double bytes; } collective;
         struct { double seconds; } delay; /* DELAY and HOST */
@@ -109,6 +111,18 @@ typedef struct pw_peer_role {
     const uint32_t *peer_of_rank;  /* [ranks], PW_NONE: none */
 } pw_peer_role;
 
+/* Where data lie: what an IO operation reads from. Every group of the role has such a store of its own, which its members
+ * share: all ranks of a job (a file system), those of a node (its disks). Bytes and operations are two capacities, each
+ * shared max-min fair; a request takes its latency and then its share. */
+typedef struct pw_store {
+    const char *name;
+    uint16_t group_role;
+    double bandwidth_Bps;
+    double operations_per_s; /* INFINITY: not limited */
+    double latency_s;
+    double reader_Bps;       /* what one reader can take at most; INFINITY: not limited */
+} pw_store;
+
 /* What a blame category is, so that the critical path can be summed up. */
 typedef enum pw_blame_class {
     PW_BLAME_COMPUTE,       /* split further by kernel class */
@@ -137,6 +151,7 @@ typedef struct pw_job {
     const pw_group_role *group_roles; uint32_t group_role_count;
     const pw_peer_role *peer_roles;  uint32_t peer_role_count;
     const pw_category *categories;   uint32_t category_count;
+    const pw_store *stores;          uint32_t store_count;
     uint16_t streams, slots;         /* per rank */
     double launch_s;                 /* host time per kernel launch; 0: launches are free (CUDA graphs) */
     double kernel_time_factor;       /* the software stack's factor on kernel time; 1: none */

@@ -48,7 +48,7 @@ static pw_status prepare_names(pw_executor *x, pw_error *error) {
     char text[256];
     const struct { pw_name *name; const char *text; } fixed[] = {
         {&names->launch, "launch"}, {&names->wait, "wait"},   {&names->send, "send"}, {&names->recv, "recv"},
-        {&names->delay, "delay"},   {&names->host, "host"},   {&names->copies[0], "copy to device"},
+        {&names->delay, "delay"},   {&names->host, "host"}, {&names->io, "io"},   {&names->copies[0], "copy to device"},
         {&names->copies[1], "copy to host"}};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (!(*fixed[i].name = pw_record_name(recorder, fixed[i].text))) return no_memory(x, error);
@@ -138,6 +138,7 @@ static pw_name mark_name(const pw_executor *x, const char *text) {
 static pw_name label_of(const pw_executor *x, const pw_op *op) {
     switch (op->kind) {
         case PW_OP_COMPUTE: return x->names.segments[op->compute.segment];
+        case PW_OP_IO: return x->names.io;
         case PW_OP_COPY: return x->names.copies[op->copy.to_host];
         case PW_OP_SEND: return x->names.send;
         case PW_OP_RECV: return x->names.recv;

@@ -133,7 +133,7 @@ typedef struct instance {
 } instance;
 
 typedef struct record_names {
-    pw_name launch, wait, send, recv, delay, host, copies[2];
+    pw_name launch, wait, send, recv, delay, host, io, copies[2];
     pw_name *categories, *segments; /* [category], [segment] */
     pw_name *collectives;           /* [role x PW_COLLECTIVE_KIND_COUNT + kind] */
 } record_names;
@@ -175,6 +175,9 @@ struct pw_executor {
     flow_run *flows;
     size_t flow_capacity;
     uint32_t flow_count, flow_free;
+    struct store_run {             /* [stores x group classes]: one such store, of a group of the class */
+        pw_capacity_id bandwidth, operations; /* null: not made yet */
+    } *stores;
     link_demand *link_demands;     /* [link classes] of a folded run */
 
     pw_capacity_id *link_capacity; /* [links], or [link classes] when folded; null: not made yet */
@@ -240,6 +243,9 @@ typedef struct meeting {
 meeting message_meeting(const pw_executor *x, const op_run *op);
 bool graph_start(pw_executor *x, instance *one); /* message by message */
 void graph_destroy(pw_executor *x, message_graph *graph);
+
+/* store.c */
+void io_begin(pw_executor *x, op_run *op);
 
 /* report.c */
 pw_status report_prepare(pw_executor *x, pw_error *error);

@@ -33,6 +33,7 @@ typedef struct scan {
     bool *seen;
     uint32_t depth;
     bool copies[2];
+    bool *stores; /* of the program being read */
 } scan;
 
 static int compare_collectives(const void *left, const void *right) {
@@ -90,12 +91,17 @@ static int read_op(scan *s, const pw_op *op) {
                 .role = op->message.peer_role, .send = op->kind == PW_OP_SEND, .bytes = op->message.bytes};
             return 0;
         case PW_OP_COPY: s->copies[op->copy.to_host] = true; return 0;
+        case PW_OP_IO: s->stores[op->io.store] = true; return 0;
         default: return 0;
     }
 }
 
 static pw_status scan_program(scan *s, pw_arena *arena, const pw_job *job, uint32_t program, pw_usage *usage,
                               pw_error *error) {
+    s->stores = pw_arena_alloc(arena, job->store_count + 1);
+    if (!s->stores)
+        return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory to read program \"%s\"", job->programs[program].name);
+    usage->stores = s->stores;
     if (job->programs[program].source) return PW_OK;
     s->collective_count = s->message_count = 0;
     s->copies[0] = s->copies[1] = false;
@@ -123,7 +129,8 @@ static pw_status scan_program(scan *s, pw_arena *arena, const pw_job *job, uint3
                         .collective_count = (uint32_t)s->collective_count,
                         .messages = messages,
                         .message_count = (uint32_t)s->message_count,
-                        .copies = {s->copies[0], s->copies[1]}};
+                        .copies = {s->copies[0], s->copies[1]},
+                        .stores = s->stores};
     return PW_OK;
 }
 

@@ -28,6 +28,7 @@ typedef struct pw_usage {
     const pw_message_use *messages;
     uint32_t message_count;
     bool copies[2]; /* [to_host] */
+    const bool *stores; /* [job->store_count] */
 } pw_usage;
 
 /* Usage of every program of a checked job; a source's is empty. Lists live in the arena. */
