@@ -38,14 +38,14 @@ void pw_attention_cost(const pw_attention_parameters *parameters, const pw_atten
     }
     if (shape->window > 0 && shape->window < keys) windowed(shape->window, queries, keys, rows, &seen, &pairs, &all_keys);
     double groups = shape->batch * shape->heads, blocks = groups * row_blocks;
-    double per_key = rows * (4 * shape->head_dim + p->softmax_flops) / (p->flop_efficiency * machine->peak_flops / machine->sms);
+    double per_key = rows * (2 * (shape->head_dim + shape->value_dim) + p->softmax_flops) / (p->flop_efficiency * machine->peak_flops / machine->sms);
     double work = groups * seen * per_key, longest = all_keys * per_key;
     /* short queries: the keys of one head are spread over the idle SMs */
     if (row_blocks == 1 && blocks < sms) longest = work / sms;
     double compute = (work / sms + p->tail * longest + blocks / sms * p->block) / clock_ratio;
-    double bytes = machine->element_bytes * shape->batch * shape->head_dim *
-                   (2 * shape->queries * shape->heads + 2 * shape->keys * shape->kv_heads);
-    double flops = 4 * groups * shape->head_dim * pairs, extra = p->preparation;
+    double bytes = machine->element_bytes * shape->batch * (shape->head_dim + shape->value_dim) *
+                   (shape->queries * shape->heads + shape->keys * shape->kv_heads);
+    double flops = 2 * groups * (shape->head_dim + shape->value_dim) * pairs, extra = p->preparation;
     if (shape->backward) {
         compute *= backward_flops / p->backward_efficiency;
         flops *= backward_flops;

@@ -1,7 +1,7 @@
 /* Fused attention: the equation, free of any catalogue. The fit program fits exactly this function.
  *
  * Thread blocks take 128 queries each and walk over the keys they see; SMs take blocks as they come free.
- *   per  = 128 (4 d + softmax flops) / (flop efficiency x peak / SMs)       one key of one block
+ *   per  = 128 (2 (d + value d) + softmax flops) / (flop efficiency x peak / SMs)       one key of one block
  *   C    = (work / SMs + tail x longest block + blocks / SMs x block overhead) x pass factor / clock ratio
  *   T    = start + (C^4 + M^4)^(1/4) + preparation x M
  * Backward: 2.5 times the arithmetic at its own efficiency, twice the traffic, no preparation.
@@ -36,6 +36,7 @@ typedef struct pw_attention_shape {
     double batch, queries, keys, heads, kv_heads, head_dim;
     bool causal, backward;
     double window; /* causal: keys that a query sees at most; 0: all before it */
+    double value_dim; /* of v and the output */
 } pw_attention_shape;
 
 /* Fills cost. Dimensions >= 1; causal: the last query sees all keys. clock_ratio > 0, sms in (0, machine.sms]. */

@@ -57,6 +57,7 @@ typedef struct pw_kernel {
             int64_t batch, queries, keys, heads, kv_heads, head_dim;
             bool causal, backward;
             int64_t window; /* causal: keys that a query sees at most; 0: all before it */
+            int64_t value_dim; /* of v and the output; 0: head_dim */
         } attention;
         pw_convolution convolution;
         struct { /* all others: traffic-bound */

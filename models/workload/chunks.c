@@ -4,9 +4,12 @@
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal) {
     collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, low->plan->replicas > 1 ? GROUP_SHARD : GROUP_DATA,
                    bucket->parameters * low->plan->parameter_wire_bytes, CATEGORY_DATA, STREAM_DATA, wait, signal);
+    if (bucket->experts > 0) /* in order on the stream, so that the last one's signal speaks for both */
+        collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, GROUP_EXPERT_DATA, bucket->experts * low->plan->parameter_wire_bytes,
+                       CATEGORY_DATA, STREAM_DATA, wait, signal);
 }
 
-void reduce_add(lowering *low, list *ops, double parameters) {
+void reduce_add(lowering *low, list *ops, double parameters, double experts) {
     const pw_plan *plan = low->plan;
     bool scatters = plan->sharding != PW_SHARDING_NONE, apart = scatters && plan->replicas > 1;
     double bytes = parameters * plan->gradient_wire_bytes;
@@ -16,6 +19,9 @@ void reduce_add(lowering *low, list *ops, double parameters) {
     if (apart)
         collective_add(low, ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_REPLICA, bytes / (double)plan->shards, CATEGORY_DATA,
                        STREAM_REPLICA, SLOT_SHARD, SLOT_REDUCED);
+    if (experts > 0)
+        collective_add(low, ops, scatters ? PW_COLLECTIVE_REDUCE_SCATTER : PW_COLLECTIVE_ALL_REDUCE, GROUP_EXPERT_DATA,
+                       experts * plan->gradient_wire_bytes, CATEGORY_DATA, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
 }
 
 /* Equal neighbours are one loop. */
@@ -34,9 +40,14 @@ void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
     switch (bucket->kind) {
         case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
         case UNIT_HEAD: head_add(low, ops, backward); break;
+        case UNIT_PREDICTION: prediction_add(low, ops, backward); break;
         case UNIT_LAYERS: layers_add(low, ops, bucket, backward); return;
     }
     host_wait_add(low, ops, SLOT_COMPUTE);
+}
+
+static double stretch_parameters(const pw_plan *plan, int64_t first, int64_t layers) {
+    return pw_plan_layers_parameters(plan, first, layers) + pw_plan_layers_experts(plan, first, layers);
 }
 
 /* Layers share buckets while they fit into one, under zero3 each is one; the ends of the model have their own. */
@@ -45,19 +56,26 @@ static void split_units(lowering *low, chunk_templates *to) {
     double limit = plan->sharding == PW_SHARDING_ZERO3 ? 0 : plan->bucket_bytes;
     list units = {0};
     if (to->embedding)
-        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, 0, pw_plan_embedding_parameters(plan)};
+        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, 0, pw_plan_embedding_parameters(plan), 0};
     int64_t layers;
     for (int64_t done = 0; done < to->layers; done += layers) {
         for (layers = 1; done + layers < to->layers; layers++)
-            if (pw_plan_layers_parameters(plan, to->first + done, layers + 1) * plan->gradient_wire_bytes > limit)
-                break;
+            if (stretch_parameters(plan, to->first + done, layers + 1) * plan->gradient_wire_bytes > limit) break;
         *(unit *)list_add(low, &units, sizeof(unit)) =
-            (unit){UNIT_LAYERS, to->first + done, layers, pw_plan_layers_parameters(plan, to->first + done, layers)};
+            (unit){UNIT_LAYERS, to->first + done, layers, pw_plan_layers_parameters(plan, to->first + done, layers),
+                   pw_plan_layers_experts(plan, to->first + done, layers)};
     }
-    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_HEAD, 0, 0, pw_plan_head_parameters(plan)};
+    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_HEAD, 0, 0, pw_plan_head_parameters(plan), 0};
+    if (to->head && plan->model->prediction_layers)
+        *(unit *)list_add(low, &units, sizeof(unit)) =
+            (unit){UNIT_PREDICTION, 0, 0, pw_plan_prediction_parameters(plan),
+                   (double)plan->model->prediction_layers * pw_plan_layers_experts(plan, plan->shape.layers - 1, 1)};
     to->units = units.items;
     to->unit_count = units.count;
-    for (uint32_t i = 0; i < units.count; i++) to->parameters += to->units[i].parameters;
+    for (uint32_t i = 0; i < units.count; i++) {
+        to->parameters += to->units[i].parameters;
+        to->experts += to->units[i].experts;
+    }
 }
 
 void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category) {
@@ -77,16 +95,16 @@ static uint32_t forward_first(lowering *low, const chunk_templates *of) {
 
 /* reduces: gradients leave, behind the pass or after it. */
 static void backward_add(lowering *low, list *ops, const chunk_templates *of, bool reduces) {
-    uint32_t accumulate = accumulate_segment(low, of->parameters);
+    uint32_t accumulate = accumulate_segment(low, of->parameters + of->experts);
     bool behind = reduces && low->reduces_behind;
     for (uint32_t i = of->unit_count; i-- > 0;) {
         unit_add(low, ops, &of->units[i], true);
-        if (behind && i > 0) reduce_add(low, ops, of->units[i].parameters);
+        if (behind && i > 0) reduce_add(low, ops, of->units[i].parameters, of->units[i].experts);
     }
     compute_add(low, ops, accumulate, SLOT_SCATTER, CATEGORY_COMPUTE);
-    if (behind && of->unit_count) reduce_add(low, ops, of->units[0].parameters);
+    if (behind && of->unit_count) reduce_add(low, ops, of->units[0].parameters, of->units[0].experts);
     if (reduces && !behind) {
-        reduce_add(low, ops, of->parameters);
+        reduce_add(low, ops, of->parameters, of->experts);
         wait_add(low, ops, SLOT_REDUCED, CATEGORY_DATA);
     }
 }
@@ -113,7 +131,7 @@ const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk) 
         *kept = made;
         return kept;
     }
-    bool each = !low->reduces_once && low->plan->d * low->plan->c > 1;
+    bool each = !low->reduces_once && pw_plan_shares_data(low->plan);
     list forward = {0}, backward = {0};
     for (uint32_t i = 0; i < made.unit_count; i++) unit_add(low, &forward, &made.units[i], false);
     backward_add(low, &backward, &made, each);

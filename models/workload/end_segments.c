@@ -26,12 +26,15 @@ void lower_end_segments(lowering *low) {
     low->head_backward = segment_end(low, "output layer backward");
     if (!plan->model->post_norm) final_norm(low, true);
     low->head_norm_backward = segment_end(low, "final norm backward");
+    prediction_segments(low);
 }
 
-uint32_t optimizer_segment(lowering *low, double parameters, bool of_norm) {
+uint32_t optimizer_segment(lowering *low, double parameters, double experts, bool of_norm) {
     const pw_plan *plan = low->plan;
     const pw_stack *stack = &plan->stack;
     double own = parameters / (double)plan->shards;
+    if (experts > 0) own += experts / (plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data);
+    parameters += experts;
     double bytes = stack->optimizer_norm * own;
     if (!of_norm)
         bytes = plan->sharding == PW_SHARDING_NONE    ? stack->optimizer_full * parameters

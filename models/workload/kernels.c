@@ -69,11 +69,12 @@ double hidden_bytes(const pw_plan *plan, double per_element) { /* of the tokens 
     return wide_bytes(plan, per_element) * tokens * (double)plan->shape.hidden;
 }
 
-void cast(lowering *low, double per_token) {
+void cast_of(lowering *low, double tokens, double per_token) {
     if (low->plan->precision != PW_PRECISION_FP8) return;
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, per_token * (double)low->plan->tokens * low->plan->stack.cast_factor,
-               low->plan->stack.cast_kernels);
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, per_token * tokens * low->plan->stack.cast_factor, low->plan->stack.cast_kernels);
 }
+
+void cast(lowering *low, double per_token) { cast_of(low, (double)low->plan->tokens, per_token); }
 
 static void attend(lowering *low, int64_t batch, int64_t queries, int64_t keys, int64_t window, bool causal, bool backward) {
     const pw_plan *plan = low->plan;
@@ -83,7 +84,7 @@ static void attend(lowering *low, int64_t batch, int64_t queries, int64_t keys, 
                                              .heads = plan->shape.heads / plan->t,
                                              .kv_heads = plan->shape.kv_heads / plan->t,
                                              .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward,
-                                             .window = window}}, 1);
+                                             .window = window, .value_dim = plan->shape.value_dim}}, 1);
 }
 
 void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward) {

@@ -13,7 +13,7 @@ void host_wait_add(lowering *low, list *ops, int16_t slot) {
     if (low->plan->stack.layer_sync) op_add(low, ops, PW_OP_SYNC, 0, CATEGORY_COMPUTE)->waits[0] = slot;
 }
 
-static void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes, int16_t wait, int16_t signal) {
+void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes, int16_t wait, int16_t signal) {
     if (!(bytes > 0)) return;
     collective_add(low, ops, kind, GROUP_TENSOR, bytes, CATEGORY_TENSOR, STREAM_TENSOR, wait, signal);
     if (signal != PW_NO_SLOT) host_wait_add(low, ops, signal);
@@ -84,21 +84,30 @@ static void block_add(lowering *low, list *ops, const block *b) {
 /* --- Layers ------------------------------------------------------------------------------------------------------ */
 
 static double hidden16(const pw_plan *plan) { return plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden; }
+static double attention_input16(const pw_plan *plan) { /* what tensor-parallel ranks gather for attention */
+    return plan->format.element_bytes * (double)plan->tokens * attention_input_width(plan);
+}
 static double ring_bytes(const pw_plan *plan) { /* keys and values of one rank */
-    return 2 * plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.key_width / (double)plan->t;
+    return plan->format.element_bytes * (double)plan->tokens * (double)(plan->shape.key_width + plan->shape.value_width) /
+           (double)plan->t;
 }
 
 static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
     const layer_segments *s = &low->layers[kind].forward_segments;
-    double hidden = hidden16(plan);
+    double hidden = hidden16(plan), input = attention_input16(plan);
     bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
     block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL,
-               .gather_bytes = small ? hidden / 2 : hidden, .scatter_bytes = hidden, .ring_bytes = ring_bytes(plan)};
+               .gather_bytes = small ? input / 2 : input, .scatter_bytes = hidden, .ring_bytes = ring_bytes(plan)};
     if (b.ring || b.multiply != PW_NONE) block_add(low, ops, &b);
+    if (kind & PW_LAYER_EXPERTS) {
+        experts_add(low, ops, s, false);
+        return;
+    }
     b.norm = s->mlp_norm;
     b.multiply = s->mlp;
     b.ring = NULL;
+    b.gather_bytes = small ? hidden / 2 : hidden;
     block_add(low, ops, &b);
 }
 
@@ -110,7 +119,10 @@ static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind) {
     block b = {.norm = s->mlp_norm, .multiply = s->mlp, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
                .regather_bytes = plan->stack.tp_regather ? (small ? hidden / 2 : hidden) : 0,
                .ring_bytes = 2 * ring_bytes(plan)}; /* keys, values and their gradients */
-    if (b.multiply != PW_NONE) block_add(low, ops, &b);
+    if (kind & PW_LAYER_EXPERTS) experts_add(low, ops, s, true);
+    else if (b.multiply != PW_NONE) block_add(low, ops, &b);
+    b.scatter_bytes = attention_input16(plan);
+    if (plan->stack.tp_regather) b.regather_bytes = small ? b.scatter_bytes / 2 : b.scatter_bytes;
     b.norm = s->attention_norm;
     b.multiply = s->attention;
     b.ring = plan->c > 1 ? s : NULL;

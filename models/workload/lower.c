@@ -10,7 +10,8 @@ static const pw_category categories[CATEGORY_COUNT] = {
     [CATEGORY_COMPUTE] = {"compute", PW_BLAME_COMPUTE},       [CATEGORY_TENSOR] = {"tp", PW_BLAME_LAYER_COMMUNICATION},
     [CATEGORY_PIPELINE] = {"pp", PW_BLAME_COMMUNICATION},     [CATEGORY_DATA] = {"dp", PW_BLAME_COMMUNICATION},
     [CATEGORY_CONTEXT] = {"cp", PW_BLAME_LAYER_COMMUNICATION}, [CATEGORY_MODEL] = {"gradient norm", PW_BLAME_COMMUNICATION},
-    [CATEGORY_OPTIMIZER] = {"optimizer", PW_BLAME_OPTIMIZER}};
+    [CATEGORY_OPTIMIZER] = {"optimizer", PW_BLAME_OPTIMIZER},
+    [CATEGORY_EXPERT] = {"ep", PW_BLAME_LAYER_COMMUNICATION}};
 
 typedef struct place {
     int64_t tensor, context, data, stage;
@@ -33,6 +34,16 @@ static uint32_t rank_of(const pw_plan *plan, place at) {
 /* Place among the ranks that data and context parallel make: shard groups are stretches of them. */
 static int64_t share_of(const pw_plan *plan, place at) { return at.context + plan->c * at.data; }
 
+/* Ranks of a stage counted through: expert tensor parallel fastest, then expert parallel, then expert data parallel. */
+static uint32_t expert_group(const pw_plan *plan, enum group role, place at) {
+    const pw_expert_plan *x = &plan->experts;
+    int64_t within = at.tensor + plan->t * (at.context + plan->c * at.data), stage = at.stage;
+    int64_t tensor = within % x->tensor, expert = within / x->tensor % x->parallel, data = within / (x->tensor * x->parallel);
+    if (role == GROUP_EXPERT) return (uint32_t)(tensor + x->tensor * (data + x->data * stage));
+    if (role == GROUP_EXPERT_TENSOR) return (uint32_t)(expert + x->parallel * (data + x->data * stage));
+    return (uint32_t)(tensor + x->tensor * (expert + x->parallel * stage));
+}
+
 /* Number of the group that a rank belongs to; members of a group are in order of rank. */
 static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
     switch (role) {
@@ -41,6 +52,7 @@ static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
         case GROUP_MODEL: return (uint32_t)(at.context + plan->c * at.data);
         case GROUP_SHARD: return (uint32_t)(at.tensor + plan->t * (share_of(plan, at) / plan->shards + plan->replicas * at.stage));
         case GROUP_REPLICA: return (uint32_t)(at.tensor + plan->t * (share_of(plan, at) % plan->shards + plan->shards * at.stage));
+        case GROUP_EXPERT: case GROUP_EXPERT_TENSOR: case GROUP_EXPERT_DATA: return expert_group(plan, role, at);
         default:
             if (at.stage != 0 && at.stage != plan->p - 1) return PW_NONE;
             return (uint32_t)(at.tensor + plan->t * (at.context + plan->c * at.data));
@@ -48,10 +60,13 @@ static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
 }
 
 static bool fill_group(const pw_plan *plan, pw_arena *arena, enum group role, pw_group_role *to) {
-    static const char *const names[GROUP_COUNT] = {"tp", "dp", "gradient norm", "embedding", "shard", "replica"};
+    static const char *const names[GROUP_COUNT] = {"tp", "dp", "gradient norm", "embedding", "shard", "replica",
+                                                    "ep", "expert tp", "expert dp"};
+    const pw_expert_plan *x = &plan->experts;
     const int64_t counts[GROUP_COUNT] = {plan->c * plan->d * plan->p, plan->t * plan->p, plan->c * plan->d,
                                          plan->t * plan->c * plan->d, plan->t * plan->replicas * plan->p,
-                                         plan->t * plan->shards * plan->p};
+                                         plan->t * plan->shards * plan->p, x->tensor * x->data * plan->p,
+                                         x->parallel * x->data * plan->p, x->tensor * x->parallel * plan->p};
     uint32_t ranks = (uint32_t)plan->ranks, groups = (uint32_t)counts[role];
     uint32_t *group_of = pw_arena_alloc(arena, ranks * sizeof *group_of);
     uint32_t *first = pw_arena_alloc(arena, ((size_t)groups + 2) * sizeof *first);
@@ -96,7 +111,8 @@ static bool fill_ranks(const pw_plan *plan, pw_arena *arena, pw_job *job) {
         gpu_of[r] = r;
         program_of[r] = (uint32_t)place_of(plan, r).stage;
     }
-    for (int i = 0; i < GROUP_COUNT; i++)
+    int roles = plan->model->experts ? GROUP_COUNT : GROUP_EXPERT;
+    for (int i = 0; i < roles; i++)
         if (!fill_group(plan, arena, (enum group)i, &groups[i])) return false;
     for (int i = 0; i < PEER_COUNT; i++)
         if (!fill_peer(plan, arena, (enum peer)i, &peers[i])) return false;
@@ -104,7 +120,7 @@ static bool fill_ranks(const pw_plan *plan, pw_arena *arena, pw_job *job) {
     job->gpu_of_rank = gpu_of;
     job->program_of_rank = program_of;
     job->group_roles = groups;
-    job->group_role_count = GROUP_COUNT;
+    job->group_role_count = (uint32_t)roles;
     job->peer_roles = peers;
     job->peer_role_count = PEER_COUNT;
     return true;
@@ -112,7 +128,7 @@ static bool fill_ranks(const pw_plan *plan, pw_arena *arena, pw_job *job) {
 
 pw_status pw_plan_lower(const pw_plan *plan, pw_arena *arena, pw_job **result, pw_error *error) {
     lowering low = {.plan = plan, .arena = arena};
-    bool shares_data = plan->d * plan->c > 1;
+    bool shares_data = pw_plan_shares_data(plan);
     bool whole = plan->sharding == PW_SHARDING_ZERO1 || plan->sharding == PW_SHARDING_ZERO2; /* parameters are */
     low.reduces_behind = shares_data && plan->stack.overlap_gradients;
     low.reduces_once = plan->sharding < PW_SHARDING_ZERO2 || plan->hold_gradients;
@@ -159,6 +175,8 @@ pw_status pw_train_lower(const pw_catalogue *catalogue, const pw_cluster *cluste
     pw_plan *plan = pw_arena_alloc(arena, sizeof *plan);
     if (!plan) return pw_fail(error, PW_NO_MEMORY, file, line, NULL, "no memory for a job");
     PW_TRY(pw_plan_make(catalogue, pw_cluster_device(cluster), pw_cluster_gpus(cluster), desc, plan, file, line, error));
+    uint32_t node = pw_cluster_gpus_per_node(cluster), domain = pw_cluster_scaleup_domain(cluster);
+    plan->experts.domain = domain > node ? domain : node;
     PW_TRY(pw_plan_lower(plan, arena, job, error));
     if (plan->stack.cuda_graphs) return PW_OK;
     PW_TRY(pw_gpu_launch_s(catalogue, pw_cluster_host(cluster), &(*job)->launch_s, error));

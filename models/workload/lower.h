@@ -3,6 +3,8 @@
  *   kernels.c    single kernels, gathered into segments
  *   segments.c   which kernels of a layer run between two communications; end_segments.c: those of the ends and the optimizer
  *   head_segments.c  which kernels the head runs
+ *   latent.c     kernels of latent attention around its core
+ *   experts.c    kernels and operations of a layer's experts, and of modules that predict further tokens
  *   ops.c        growing lists of operations
  *   layers.c     templates: the passes of layers, embedding and output layer
  *   chunks.c     the chunks of a stage, their parameter and gradient buckets
@@ -16,7 +18,7 @@
 #include "models/workload/plan.h"
 
 enum stream { STREAM_COMPUTE, STREAM_TENSOR, STREAM_SEND_FORWARD, STREAM_RECV_FORWARD, STREAM_SEND_BACKWARD,
-              STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_REPLICA, STREAM_COUNT };
+              STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_REPLICA, STREAM_EXPERT, STREAM_COUNT };
 
 enum { MOST_AHEAD = 8 }; /* units that zero3 gathers ahead, at most: the range of train.prefetch */
 
@@ -31,6 +33,8 @@ enum slot {
     SLOT_PARAMETERS_EVEN, SLOT_PARAMETERS_ODD,
     SLOT_REDUCED,      /* the last gradient bucket */
     SLOT_NORM,
+    SLOT_DISPATCH,     /* tokens at their experts; their gradients */
+    SLOT_COMBINE,      /* and back */
     SLOT_SHARD,        /* the last gradient scattered within a shard group, not yet over the groups */
     SLOT_FREED,        /* zero3: the last unit whose parameters were dropped */
     SLOT_UNIT,         /* zero3: gathers of units under way take turns */
@@ -39,10 +43,11 @@ enum slot {
 };
 
 enum category { CATEGORY_COMPUTE, CATEGORY_TENSOR, CATEGORY_PIPELINE, CATEGORY_DATA, CATEGORY_CONTEXT, CATEGORY_MODEL,
-                CATEGORY_OPTIMIZER, CATEGORY_COUNT };
+                CATEGORY_OPTIMIZER, CATEGORY_EXPERT, CATEGORY_COUNT };
 
 /* Group roles in the job's table; peers: PEER_. A job without pipeline or context parallel lacks those roles. */
-enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_SHARD, GROUP_REPLICA, GROUP_COUNT };
+enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_SHARD, GROUP_REPLICA,
+             GROUP_EXPERT, GROUP_EXPERT_TENSOR, GROUP_EXPERT_DATA, GROUP_COUNT }; /* the last three: models with experts */
 enum peer { PEER_NEXT, PEER_PREVIOUS, PEER_RING_NEXT, PEER_RING_PREVIOUS, PEER_COUNT };
 enum { CHANNEL_FORWARD, CHANNEL_BACKWARD, CHANNEL_RING };
 
@@ -55,6 +60,7 @@ typedef struct list { /* grows in the arena */
 typedef struct layer_segments {
     uint32_t attention_norm, attention, attention_in, attention_out, mlp_norm, mlp;
     uint32_t ring_first, ring_next; /* context parallel: attention to own and to received keys */
+    uint32_t router, shared, experts, combine; /* in place of mlp; shared: experts that every token passes, beside the others */
 } layer_segments;
 
 typedef struct layer_templates { /* of one kind of layer */
@@ -64,11 +70,12 @@ typedef struct layer_templates { /* of one kind of layer */
 } layer_templates;
 
 /* A stretch of a chunk whose parameters travel as one bucket. */
-typedef enum unit_kind { UNIT_EMBEDDING, UNIT_LAYERS, UNIT_HEAD } unit_kind;
+typedef enum unit_kind { UNIT_EMBEDDING, UNIT_LAYERS, UNIT_HEAD, UNIT_PREDICTION } unit_kind;
 typedef struct unit {
     unit_kind kind;
     int64_t first, layers; /* layers of the model, of any kinds */
-    double parameters; /* on one rank */
+    double parameters; /* on one rank; without picked experts */
+    double experts;    /* those */
 } unit;
 
 typedef struct chunk_templates {
@@ -76,7 +83,7 @@ typedef struct chunk_templates {
     bool embedding, head;
     const unit *units;
     uint32_t unit_count;
-    double parameters;
+    double parameters, experts;
     uint32_t forward, forward_first, backward, backward_last; /* first: gathers parameters; last: reduces gradients */
 } chunk_templates;
 
@@ -89,6 +96,7 @@ typedef struct lowering {
     list parts; /* of the segment under construction */
     layer_templates layers[PW_LAYER_KINDS];
     uint32_t embedding_forward, embedding_backward, head_norm_forward, head_norm_backward, head_forward, head_backward;
+    uint32_t prediction_forward, prediction_backward;
     bool gathers_parameters; /* zero1, zero2: behind the first forward pass; else at the end of the step */
     bool reduces_behind;     /* gradients leave bucket by bucket; else after a whole pass */
     bool reduces_once;       /* and of the last micro-batch only; else of each */
@@ -112,6 +120,7 @@ void rows_of_last(lowering *low, int64_t elements);
 void linear_forward(lowering *low, int64_t n, int64_t k);
 void linear_backward(lowering *low, int64_t n, int64_t k);
 void cast(lowering *low, double per_token); /* fp8: bytes per token that casts move */
+void cast_of(lowering *low, double tokens, double per_token);
 void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward);
 double element_bytes(const pw_plan *plan, double bytes); /* a stack's count for 16-bit tensors, in the job's format */
 double wide_bytes(const pw_plan *plan, double bytes);    /* the same for norms, residuals and softmax */
@@ -122,13 +131,28 @@ uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was a
 
 /* segments.c */
 void layer_segments_lower(lowering *low, pw_layer_kind kind);
+void mlp_forward(lowering *low, int64_t ffn);
+void mlp_backward(lowering *low, int64_t ffn);
+
+/* latent.c: compress on the tokens that a norm sees, expand on all. */
+void latent_compress(lowering *low, bool backward);
+void latent_expand(lowering *low, bool backward);
+double attention_input_width(const pw_plan *plan); /* of a token, as tensor-parallel ranks gather it */
+
+/* experts.c: segments after those of attention (forward), or before (backward), where a router's kernels join the ones that
+ * follow; operations; the same for prediction modules. */
+void expert_segments_forward(lowering *low, layer_segments *to);
+void expert_segments_backward(lowering *low, layer_segments *to);
+void experts_add(lowering *low, list *ops, const layer_segments *s, bool backward);
+void prediction_segments(lowering *low);
+void prediction_add(lowering *low, list *ops, bool backward);
 
 /* head_segments.c: parts of the head, for the segment under construction */
 void head_segment(lowering *low, bool backward);
 
 /* end_segments.c */
 void lower_end_segments(lowering *low);
-uint32_t optimizer_segment(lowering *low, double parameters, bool norm);
+uint32_t optimizer_segment(lowering *low, double parameters, double experts, bool norm);
 uint32_t accumulate_segment(lowering *low, double parameters); /* PW_NONE when the stack needs none */
 uint32_t copy_segment(lowering *low, const char *name, double bytes);  /* PW_NONE for 0 bytes */
 
@@ -142,6 +166,7 @@ uint32_t template_add(lowering *low, const char *name, const list *ops);
 void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
 
 /* layers.c */
+void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes, int16_t wait, int16_t signal);
 void lower_layers(lowering *low); /* every kind that the model has */
 void embedding_add(lowering *low, list *ops, bool backward);
 void head_add(lowering *low, list *ops, bool backward);
@@ -151,7 +176,7 @@ const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk);
 void unit_add(lowering *low, list *ops, const unit *of, bool backward);
 void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category); /* the compute stream waits */
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal);
-void reduce_add(lowering *low, list *ops, double parameters);
+void reduce_add(lowering *low, list *ops, double parameters, double experts);
 
 /* sharded.c: the passes of a chunk under zero3. */
 void sharded_passes(lowering *low, chunk_templates *of);

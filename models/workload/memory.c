@@ -12,25 +12,75 @@
 
 #include "models/workload/plan.h"
 
+/* Bytes of one token that attention keeps: split over tensor-parallel ranks, and whole on each. */
+static double latent_bytes(const pw_plan *plan, double input) { /* of the compressed queries, keys and values, before and after */
+    return plan->shape.latent ? (plan->format.element_bytes + input) * (double)(plan->model->query_rank + plan->shape.latent) : 0;
+}
+static double attention_bytes(const pw_plan *plan, double input) {
+    double q = (double)plan->shape.query_width, o = (double)plan->shape.output_width, element = plan->format.element_bytes;
+    double heads = element * (q + (double)(plan->shape.key_width + plan->shape.value_width));
+    return (pw_plan_recomputes(plan, PW_MODULE_LATENT) ? 0 : heads) + input * o;
+}
+
+/* Inner activations and the second matrix's input. */
+static double mlp_bytes(const pw_plan *plan, double input, int64_t ffn, bool inner, bool activation) {
+    return (inner ? plan->format.element_bytes * (double)(plan->shape.fc1 * ffn) : 0) + (activation ? input * (double)ffn : 0);
+}
+
+/* Of the experts on a rank: their tokens, inner activations; the router's scores and their gradient. */
+static double expert_bytes(const pw_plan *plan, double input) {
+    const pw_expert_plan *x = &plan->experts;
+    bool kept = !pw_plan_recomputes(plan, PW_MODULE_EXPERT_ACTIVATION);
+    double copy = input * (double)plan->shape.hidden + mlp_bytes(plan, input, plan->shape.expert_ffn / x->tensor, true, kept);
+    return x->arrived * copy + 2 * 4 * (double)plan->tokens / (double)plan->t * (double)plan->model->experts;
+}
+
 /* Bytes kept of one layer and one micro-batch. full: nothing is computed again. */
-static double layer_activations(const pw_plan *plan, int recompute) {
+static double layer_activations(const pw_plan *plan, pw_layer_kind kind, int recompute) {
     const pw_model_shape *shape = &plan->shape;
     double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
     double divisor = plan->sequence_parallel ? t : 1, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
     if (recompute == PW_RECOMPUTE_FULL) return wide * tokens * h / divisor; /* the layer's input alone */
     double input = plan->precision == PW_PRECISION_FP8 ? plan->stack.saved_input_fp8 : element; /* of a linear layer */
+    bool experts = kind & PW_LAYER_EXPERTS, mlp = experts || !pw_plan_recomputes(plan, PW_MODULE_MLP);
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
-    double whole = 2 * wide * h + 2 * input * h + (plan->stack.dropout ? 2 * h : 0);
-    double q = (double)shape->query_width, k = (double)shape->key_width, f = (double)shape->ffn;
-    /* Queries, the projection's input; keys, values; inner MLP activations and the second matrix's input. */
-    double split = element * q + input * q + 2 * element * k + element * (double)shape->fc1 * f + input * f;
-    double bytes = tokens * (whole / divisor + split / t);
-    if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE) {
+    double normed = pw_plan_recomputes(plan, PW_MODULE_NORM) ? 0 : 2 * input * h;
+    double whole = 2 * wide * h + normed + (plan->stack.dropout ? 2 * h : 0) + latent_bytes(plan, input);
+    double split = attention_bytes(plan, input) + mlp_bytes(plan, input, experts ? plan->model->shared_ffn : shape->ffn, mlp, mlp);
+    double bytes = tokens * (whole / divisor + split / t) + (experts ? expert_bytes(plan, input) : 0);
+    if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE && !pw_plan_recomputes(plan, PW_MODULE_CORE_ATTENTION)) {
         /* Softmax output, dropout output and its mask; without dropout the output, and its cast where that is narrower. */
         double per_score = wide + (plan->stack.dropout ? element + 1 : wide != element ? element : 0);
         bytes += per_score * (double)shape->heads * (double)plan->sequence * tokens / t;
     }
     return bytes;
+}
+
+/* Of a stretch of layers. */
+static double layers_activations(const pw_plan *plan, int64_t first, int64_t layers, int recompute) {
+    int64_t counts[PW_LAYER_KINDS] = {0};
+    double bytes = 0;
+    for (int64_t i = first; i < first + layers; i++) counts[pw_model_layer_kind(plan->model, i)]++;
+    for (pw_layer_kind kind = 0; kind < PW_LAYER_KINDS; kind++)
+        if (counts[kind]) bytes += (double)counts[kind] * layer_activations(plan, kind, recompute);
+    return bytes;
+}
+
+/* Of all chunks in flight on a stage. With several chunks the account takes the largest for every pass: a short one at an end
+ * of the model is one of several. */
+static double activations_in_flight(const pw_plan *plan, int64_t stage) {
+    double most = 0;
+    for (int64_t chunk = 0; chunk < plan->v; chunk++)
+        most = fmax(most, layers_activations(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk),
+                                             plan->desc->recompute));
+    return most * (double)pw_plan_in_flight(plan, stage);
+}
+
+static double largest_layer(const pw_plan *plan) {
+    double most = 0;
+    for (int64_t i = 0; i < plan->shape.layers; i++)
+        most = fmax(most, layer_activations(plan, pw_model_layer_kind(plan->model, i), PW_RECOMPUTE_NONE));
+    return most;
 }
 
 /* Parameters, gradients and optimizer. Sharded parameters are the fp32 copy in the optimizer's account; what is gathered for
@@ -48,6 +98,12 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
     account->gradients = plan->gradient_bytes * parameters / (shares ? shards : 1);
     if (shares) account->buffers += (zero3 ? unit * plan->gradient_wire_bytes : plan->bucket_bytes) * 2; /* one leaves */
     account->optimizer = plan->optimizer_bytes * parameters / shards;
+    double experts = pw_plan_stage_experts(plan, stage);
+    if (experts > 0) { /* whole on each rank, or their optimizer's state over those that hold the same experts */
+        account->weights += in_use * experts;
+        account->gradients += plan->gradient_bytes * experts;
+        account->optimizer += plan->optimizer_bytes * experts / (plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data);
+    }
 }
 
 /* Inputs of the final norm and of the head's multiplies; the peak of the logits. */
@@ -69,12 +125,7 @@ static pw_memory_account account_of(const pw_plan *plan, const pw_device *device
     double tokens = (double)plan->tokens, h = (double)plan->shape.hidden, t = (double)plan->t;
     double element = plan->format.element_bytes;
     double divisor = plan->sequence_parallel ? t : 1, in_flight = (double)pw_plan_in_flight(plan, stage);
-    double per_chunk = (double)plan->per_chunk;
-    /* A short end chunk has a layer less, in every micro-batch of that chunk; the account takes full chunks for the
-     * other chunks of the stage. */
-    double layers_in_flight = per_chunk * in_flight;
-    if (plan->v == 1) layers_in_flight = (double)pw_plan_layers(plan, stage, 0) * in_flight;
-    account.activations = layers_in_flight * layer_activations(plan, plan->desc->recompute);
+    account.activations = activations_in_flight(plan, stage);
 
     if (stage == 0) { /* token numbers; the mask of the embedding's dropout */
         double passes = in_flight / (double)plan->v;
@@ -82,11 +133,16 @@ static pw_memory_account account_of(const pw_plan *plan, const pw_device *device
     }
     if (stage == plan->p - 1) /* inputs of the final norm and the output layer; logits */
         account.logits += head_activations(plan);
+    if (stage == plan->p - 1 && plan->model->prediction_layers) /* a layer, two states joined; the head's peak is one at a time */
+        account.activations += (double)plan->model->prediction_layers *
+                               (layers_activations(plan, plan->shape.layers - 1, 1, plan->desc->recompute) +
+                                4 * element * tokens * h / divisor) * in_flight / (double)plan->v;
+    if (plan->model->experts) account.buffers += 2 * element * plan->experts.arrived * h; /* tokens and results on their way */
 
     if (plan->sequence_parallel) account.buffers += 2 * element * tokens * h; /* gathered input and its gradient */
     if (plan->p > 1) account.buffers += 4 * element * tokens * h / divisor;   /* a message each way, each direction */
-    if (plan->c > 1) account.buffers += 2 * 2 * 2 * element * tokens * (double)plan->shape.key_width / t;
-    if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += layer_activations(plan, PW_RECOMPUTE_NONE);
+    if (plan->c > 1) account.buffers += 2 * 2 * element * tokens * (double)(plan->shape.key_width + plan->shape.value_width) / t;
+    if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += largest_layer(plan);
 
     double used = account.weights + account.gradients + account.optimizer + account.activations + account.logits +
                   account.buffers;

@@ -1,4 +1,4 @@
-/* Model descriptions: fields, presets, parameter and FLOP counts. */
+/* Model descriptions: fields and presets. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -48,8 +48,49 @@ static const pw_field model_fields[] = {
      "The window is a chunk of the sequence (Llama 4) instead of sliding along."},
     {"global_every", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(global_every), 0, 10000, "0", NULL, NULL,
      "With a window, every so manieth layer sees the whole sequence; 0: none does."},
+    {"experts", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(experts), 0, 65536, "0", NULL, NULL,
+     "Experts of a layer, of which a router picks some for each token; 0: a plain MLP."},
+    {"experts_per_token", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(experts_per_token), 0, 65536, "0", NULL, NULL,
+     "Experts that work on a token."},
+    {"expert_ffn", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(expert_ffn), 0, 16777216, "0", NULL, NULL,
+     "Inner width of an expert; 0: as ffn."},
+    {"shared_ffn", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(shared_ffn), 0, 16777216, "0", NULL, NULL,
+     "Inner width of the experts that every token passes, together; 0: there are none."},
+    {"dense_layers", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(dense_layers), 0, 10000, "0", NULL, NULL,
+     "Layers at the beginning that have a plain MLP in place of experts."},
+    {"experts_every", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(experts_every), 0, 10000, "0", NULL, NULL,
+     "Every so manieth layer has experts, the others a plain MLP; 0: all have."},
+    {"query_rank", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(query_rank), 0, 1048576, "0", NULL, NULL,
+     "Latent attention: width to which queries are compressed; 0: they are not."},
+    {"latent_rank", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(latent_rank), 0, 1048576, "0", NULL, NULL,
+     "Latent attention (DeepSeek MLA): width to which keys and values are compressed; 0: plain attention."},
+    {"rotary_dim", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(rotary_dim), 0, 65536, "0", NULL, NULL,
+     "Latent attention: rotary width of a head, beside head_dim; all heads share its keys."},
+    {"value_dim", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(value_dim), 0, 65536, "0", NULL, NULL,
+     "Latent attention: width of a head's values; 0: head_dim."},
+    {"prediction_layers", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(prediction_layers), 0, 100, "0", NULL, NULL,
+     "Modules that predict further tokens (DeepSeek-V3): each a projection, a layer and the output layer once more."},
     {NULL}};
 #undef AT
+
+static pw_status check_experts(const pw_model_desc *model, const char *file, int line, pw_error *error) {
+    if (model->experts && (model->experts_per_token < 1 || model->experts_per_token > model->experts))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "at least 1 and at most model.experts",
+                       "model.experts_per_token %lld does not fit %lld experts", (long long)model->experts_per_token,
+                       (long long)model->experts);
+    if (!model->experts && (model->experts_per_token || model->expert_ffn || model->shared_ffn || model->dense_layers ||
+                            model->experts_every > 1))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "give experts, or leave the others out",
+                       "experts_per_token, expert_ffn, shared_ffn, dense_layers and experts_every need model.experts");
+    if (!model->latent_rank && (model->query_rank || model->rotary_dim || model->value_dim))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "give latent_rank, or leave the others out",
+                       "query_rank, rotary_dim and value_dim need model.latent_rank");
+    if (model->latent_rank && model->kv_heads && model->kv_heads != model->heads)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "leave kv_heads out",
+                       "with latent attention every head has its own keys, but model.kv_heads is %lld of %lld heads",
+                       (long long)model->kv_heads, (long long)model->heads);
+    return PW_OK;
+}
 
 static pw_status check_model(const void *description, const char *file, int line, pw_error *error) {
     const pw_model_desc *model = description;
@@ -68,10 +109,10 @@ static pw_status check_model(const void *description, const char *file, int line
     if (!model->window && (model->global_every || model->window_chunks))
         return pw_fail(error, PW_BAD_INPUT, file, line, "give window, or leave out global_every and window_chunks",
                        "model.%s needs model.window", model->global_every ? "global_every" : "window_chunks");
-    return PW_OK;
+    return check_experts(model, file, line, error);
 }
 
-const pw_kind pw_model_kind = {"model", "A dense transformer, decoder or encoder: the shape that decides its cost.",
+const pw_kind pw_model_kind = {"model", "A transformer, decoder or encoder, dense or with experts: the shape that decides its cost.",
                                sizeof(pw_model_desc), model_fields, check_model};
 
 pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_model_desc *model, pw_arena *arena,
@@ -110,71 +151,4 @@ pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_mo
         }
     }
     return pw_description_check(&pw_model_kind, model, pw_table_file(table), pw_table_line(table, (size_t)row), error);
-}
-
-pw_model_shape pw_model_shape_of(const pw_model_desc *model) {
-    int64_t kv_heads = model->kv_heads ? model->kv_heads : model->heads;
-    int64_t head_dim = model->head_dim ? model->head_dim : model->hidden / model->heads;
-    pw_model_shape shape = {.layers = model->layers,
-                            .hidden = model->hidden,
-                            .heads = model->heads,
-                            .kv_heads = kv_heads,
-                            .head_dim = head_dim,
-                            .ffn = model->ffn ? model->ffn : 4 * model->hidden,
-                            .query_width = model->heads * head_dim,
-                            .key_width = kv_heads * head_dim,
-                            .fc1 = model->gated ? 2 : 1};
-    return shape;
-}
-
-pw_layer_kind pw_model_layer_kind(const pw_model_desc *model, int64_t layer) {
-    bool sees_all = !model->window || (model->global_every && (layer + 1) % model->global_every == 0);
-    return sees_all ? 0 : PW_LAYER_LOCAL;
-}
-
-double pw_layer_matrix_weights(const pw_model_shape *shape, pw_layer_kind kind) {
-    (void)kind;
-    double h = (double)shape->hidden;
-    return h * (double)(2 * shape->query_width + 2 * shape->key_width) + h * (double)((shape->fc1 + 1) * shape->ffn);
-}
-
-double pw_layer_parameters(const pw_model_desc *model, pw_layer_kind kind, int64_t tensor_parallel) {
-    pw_model_shape shape = pw_model_shape_of(model);
-    double t = (double)tensor_parallel, h = (double)shape.hidden;
-    double split = pw_layer_matrix_weights(&shape, kind), whole = 2 * h; /* two norms */
-    if (model->biases) {
-        split += (double)(shape.query_width + 2 * shape.key_width + shape.fc1 * shape.ffn);
-        whole += 2 * h + 2 * h; /* of the norms; of the two row-parallel layers */
-    }
-    return split / t + whole;
-}
-
-double pw_model_parameters(const pw_model_desc *model) {
-    double h = (double)model->hidden, embedding = (double)model->vocabulary * h;
-    double norm = model->biases ? 2 * h : h; /* behind the last layer, or behind the embedding */
-    bool own_output = !model->tied && model->head != PW_HEAD_SPAN;
-    double layers = 0;
-    for (int64_t i = 0; i < model->layers; i++) layers += pw_layer_parameters(model, pw_model_layer_kind(model, i), 1);
-    return layers + embedding * (own_output ? 2 : 1) + (double)(model->positions + model->token_types) * h + norm +
-           pw_head_own_parameters(model, (double)model->vocabulary);
-}
-
-/* Half of what can be seen under a causal mask; a sliding window is seen whole but for the beginning. */
-static double mean_keys(const pw_model_desc *model, pw_layer_kind kind, int64_t sequence, bool causal) {
-    double all = (double)sequence, window = fmin((double)model->window, all);
-    if (!(kind & PW_LAYER_LOCAL)) return causal ? all / 2 : all;
-    if (model->window_chunks) return causal ? window / 2 : window;
-    return causal ? window * (1 - window / (2 * all)) : window;
-}
-
-double pw_model_flops_per_token(const pw_model_desc *model, int64_t sequence, bool causal_convention) {
-    pw_model_shape shape = pw_model_shape_of(model);
-    bool causal = causal_convention && !model->bidirectional;
-    double weights = pw_head_matrix_weights(model, sequence), keys = 0; /* keys: seen by a token, over all layers */
-    for (int64_t i = 0; i < model->layers; i++) {
-        pw_layer_kind kind = pw_model_layer_kind(model, i);
-        weights += pw_layer_matrix_weights(&shape, kind);
-        keys += mean_keys(model, kind, sequence, causal);
-    }
-    return 6 * weights + 12 * keys * (double)shape.query_width;
 }

@@ -53,6 +53,14 @@ static const pw_field train_fields[] = {
     SWITCH_FIELD(hold_gradients, "With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole."),
     {"prefetch", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(prefetch), 0, 8, "", NULL, NULL,
      "With zero3, layers gathered ahead of their use; left out: as the stack does."},
+    COUNT_FIELD(expert_parallel, 1, "1", "GPUs that share the experts of a layer; of those that share data, context and tensors."),
+    COUNT_FIELD(expert_tensor_parallel, 1, "1", "GPUs that share every expert."),
+    {"expert_imbalance", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(expert_imbalance), 1, 1e6, "1", NULL, NULL,
+     "Tokens of the busiest expert-parallel rank over the mean; 1: balance is forced, as benchmarks do."},
+    {"expert_capacity", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(expert_capacity), 0, 1000, "0", NULL, NULL,
+     "Each expert gets exactly so many times the mean tokens, dropped or padded; 0: none is dropped."},
+    {"recompute_modules", PW_FIELD_TEXT, PW_UNIT_NONE, AT(recompute_modules), 0, 0, "", NULL, NULL,
+     "Parts of a layer computed again in the backward pass, as words: core_attn, layernorm, mlp, moe_act, mla_up_proj."},
     {NULL}};
 #undef AT
 
@@ -122,8 +130,9 @@ static pw_status check_context(const checker *at, const pw_plan *plan) {
 /* Pipeline sizes (x virtual stages) that would divide the layers, for the hint. */
 static void list_divisors(const pw_plan *plan, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "pipeline_parallel x virtual_stages that work:");
-    for (int64_t n = 1; n <= plan->shape.layers + 2 && n <= 4096 && used + 12 < size; n++)
-        if (plan->shape.layers % n == 0 || (n > 1 && (plan->shape.layers + 2) % n == 0))
+    for (int64_t n = 1; n <= plan->shape.layers + 3 && n <= 4096 && used + 12 < size; n++)
+        if (plan->shape.layers % n == 0 || (n > 1 && (plan->shape.layers + 2) % n == 0) ||
+            (n > 1 && plan->model->experts && (plan->shape.layers + 3) % n == 0))
             used += (size_t)snprintf(text + used, size - used, " %lld", LL(n));
 }
 
@@ -135,12 +144,15 @@ static pw_status check_pipeline(const checker *at, pw_plan *plan) {
     if (plan->v > 1 && plan->desc->schedule == PW_SCHEDULE_GPIPE)
         REFUSE(at, "use schedule = \"1f1b\" for the interleaved order", "train.virtual_stages %lld cannot run as GPipe",
                LL(plan->v));
-    plan->short_ends = false;
     if (layers % chunks == 0) {
         plan->per_chunk = layers / chunks;
     } else if (chunks > 1 && (layers + 2) % chunks == 0) {
         plan->per_chunk = (layers + 2) / chunks;
-        plan->short_ends = true;
+        plan->first_short = plan->last_short = 1;
+    } else if (plan->model->experts && chunks > 1 && (layers + 3) % chunks == 0) { /* the output layer as two: Megatron-Bridge */
+        plan->per_chunk = (layers + 3) / chunks;
+        plan->last_short = plan->per_chunk < 3 ? plan->per_chunk : 3;
+        plan->first_short = 3 - plan->last_short;
     } else {
         char hint[700];
         list_divisors(plan, hint, sizeof hint);
@@ -261,18 +273,20 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
         plan->gradient_bytes = plan->format.gradient_bytes;
         plan->optimizer_bytes = 8;
     }
-    return pw_plan_shard(catalogue, plan, file, line, error);
+    PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
+    return pw_plan_experts(catalogue, plan, file, line, error);
 }
 
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk) {
     int64_t layers = plan->per_chunk;
-    if (plan->short_ends) layers -= (stage == 0 && chunk == 0) + (stage == plan->p - 1 && chunk == plan->v - 1);
+    if (stage == 0 && chunk == 0) layers -= plan->first_short;
+    if (stage == plan->p - 1 && chunk == plan->v - 1) layers -= plan->last_short;
     return layers;
 }
 
 int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk) {
     int64_t place = chunk * plan->p + stage; /* chunks of the model in order of its layers */
-    return place * plan->per_chunk - (plan->short_ends && place > 0);
+    return place * plan->per_chunk - (place > 0 ? plan->first_short : 0);
 }
 
 double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers) {
@@ -282,6 +296,20 @@ double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t lay
     for (pw_layer_kind kind = 0; kind < PW_LAYER_KINDS; kind++)
         if (counts[kind]) parameters += (double)counts[kind] * pw_layer_parameters(plan->model, kind, plan->t);
     return parameters;
+}
+
+double pw_plan_layers_experts(const pw_plan *plan, int64_t first, int64_t layers) {
+    double parameters = 0;
+    for (int64_t i = first; i < first + layers; i++)
+        parameters += pw_layer_expert_parameters(plan->model, pw_model_layer_kind(plan->model, i));
+    return parameters / (double)(plan->experts.parallel * plan->experts.tensor);
+}
+
+double pw_plan_prediction_parameters(const pw_plan *plan) {
+    double count = (double)plan->model->prediction_layers;
+    if (count == 0) return 0;
+    double copy = plan->p > 1 ? pw_plan_embedding_parameters(plan) : 0; /* the first stage's, once more on the last */
+    return count * pw_prediction_parameters(plan->model, plan->t) + copy;
 }
 
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage) {
@@ -322,6 +350,15 @@ double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage) {
     for (int64_t chunk = 0; chunk < plan->v; chunk++)
         parameters += pw_plan_layers_parameters(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk));
     if (stage == 0) parameters += pw_plan_embedding_parameters(plan);
-    if (stage == plan->p - 1) parameters += pw_plan_head_parameters(plan);
+    if (stage == plan->p - 1) parameters += pw_plan_head_parameters(plan) + pw_plan_prediction_parameters(plan);
+    return parameters;
+}
+
+double pw_plan_stage_experts(const pw_plan *plan, int64_t stage) {
+    double parameters = 0;
+    for (int64_t chunk = 0; chunk < plan->v; chunk++)
+        parameters += pw_plan_layers_experts(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk));
+    if (stage == plan->p - 1)
+        parameters += (double)plan->model->prediction_layers * pw_plan_layers_experts(plan, plan->shape.layers - 1, 1);
     return parameters;
 }

@@ -8,20 +8,47 @@
 
 typedef struct pw_model_shape {
     int64_t layers, hidden, heads, kv_heads, head_dim, ffn;
+    int64_t value_dim;              /* of a head; head_dim but for latent attention, whose head_dim holds the rotary part */
     int64_t query_width, key_width; /* heads x head_dim, kv_heads x head_dim */
+    int64_t value_width, output_width; /* kv_heads x value_dim, heads x value_dim */
+    int64_t expert_ffn;
+    int64_t latent; /* width of compressed keys and values with the rotary key; 0: plain attention */
     int64_t fc1;                    /* inner matrices of the MLP: 2 when gated */
 } pw_model_shape;
 pw_model_shape pw_model_shape_of(const pw_model_desc *model);
 
 /* What sets a layer apart from a plain one (dense, attention over the whole sequence): a set of marks, its kind. Layers of
  * one kind are equal: they share kernels and templates. */
-typedef enum pw_layer_mark { PW_LAYER_LOCAL = 1 /* attention within a window */ } pw_layer_mark;
+typedef enum pw_layer_mark { PW_LAYER_LOCAL = 1 /* attention within a window */, PW_LAYER_EXPERTS = 2 } pw_layer_mark;
 typedef uint32_t pw_layer_kind;
-enum { PW_LAYER_KINDS = 2 }; /* kinds are below this */
+enum { PW_LAYER_KINDS = 4 }; /* kinds are below this */
 pw_layer_kind pw_model_layer_kind(const pw_model_desc *model, int64_t layer); /* layers count from 0 */
-double pw_layer_matrix_weights(const pw_model_shape *shape, pw_layer_kind kind); /* weights that multiply */
-/* All weights of a layer on one of tensor_parallel ranks. */
+double pw_layer_matrix_weights(const pw_model_desc *model, pw_layer_kind kind); /* weights that multiply a token */
+/* All weights of a layer on one of tensor_parallel ranks, but for experts that a router picks. */
 double pw_layer_parameters(const pw_model_desc *model, pw_layer_kind kind, int64_t tensor_parallel);
+double pw_layer_expert_parameters(const pw_model_desc *model, pw_layer_kind kind); /* those, all of a layer */
+/* A module that predicts a further token, on one of tensor_parallel ranks, without picked experts, embedding and output. */
+double pw_prediction_parameters(const pw_model_desc *model, int64_t tensor_parallel);
+
+/* Parts of a layer that recompute_modules names: X(NAME, name) */
+#define PW_MODULE_MAP(X) \
+    X(CORE_ATTENTION, "core_attn") X(NORM, "layernorm") X(MLP, "mlp") X(EXPERT_ACTIVATION, "moe_act") X(LATENT, "mla_up_proj")
+typedef enum pw_module {
+#define PW_MODULE_ENUM(NAME, name) PW_MODULE_##NAME,
+    PW_MODULE_MAP(PW_MODULE_ENUM)
+#undef PW_MODULE_ENUM
+    PW_MODULE_COUNT
+} pw_module;
+
+/* How the experts of a layer are shared. As Megatron-Core lays them out: within a pipeline stage ranks are counted through,
+ * expert tensor parallel fastest, then expert parallel, then expert data parallel. */
+typedef struct pw_expert_plan {
+    int64_t parallel, tensor, data; /* ranks; data: that hold the same experts */
+    int64_t local;                  /* experts on a rank */
+    int64_t rows;                   /* tokens that each local expert multiplies, of a micro-batch */
+    double sent, arrived;           /* copies of tokens that a rank's tokens make; that its experts work on */
+    int64_t domain;                 /* GPUs of a scale-up domain; 0: unknown, or all */
+} pw_expert_plan;
 
 typedef struct pw_plan {
     const pw_train_desc *desc;
@@ -34,7 +61,7 @@ typedef struct pw_plan {
     int64_t vocabulary;  /* padded, over all tensor-parallel ranks */
     int64_t head_tokens; /* of a micro-batch, that reach the output layer */
     int64_t per_chunk;   /* layers of a chunk in the middle */
-    bool short_ends;     /* the first and the last chunk have one layer less */
+    int64_t first_short, last_short; /* layers that the first and the last chunk have less */
     bool sequence_parallel; /* and t > 1 */
     pw_sharding sharding;
     int64_t shards, replicas; /* ranks that share the sharded states (1: not sharded); groups of so many ranks */
@@ -47,6 +74,8 @@ typedef struct pw_plan {
     pw_precision precision, precision16; /* of linear layers; of the rest: the format's */
     double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
     double gradient_bytes, optimizer_bytes; /* kept per parameter */
+    pw_expert_plan experts;
+    uint32_t modules; /* set of 1 << pw_module: computed again in the backward pass */
 } pw_plan;
 
 /* Resolves and checks. gpus 0: data_parallel must be given. device NULL: its precisions are not checked. */
@@ -60,8 +89,9 @@ extern const char *const pw_sharding_names[];
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk);
 int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk); /* of the model, from 0 */
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);
-/* Weights of so many consecutive layers on one rank. */
+/* Weights of so many consecutive layers on one rank: all but picked experts; those. */
 double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers);
+double pw_plan_layers_experts(const pw_plan *plan, int64_t first, int64_t layers);
 static inline bool pw_plan_has_embedding(const pw_plan *plan, int64_t stage, int64_t chunk) {
     (void)plan;
     return stage == 0 && chunk == 0;
@@ -77,7 +107,17 @@ int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage);
 /* Parameters on one rank. */
 double pw_plan_embedding_parameters(const pw_plan *plan);
 double pw_plan_head_parameters(const pw_plan *plan);   /* output layer and final norm */
-double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage);
+double pw_plan_prediction_parameters(const pw_plan *plan); /* of all modules that predict further tokens */
+double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage); /* without experts that a router picks */
 double pw_plan_largest_unit(const pw_plan *plan, int64_t stage); /* parameters that zero3 gathers at once */
+double pw_plan_stage_experts(const pw_plan *plan, int64_t stage);    /* those */
+static inline bool pw_plan_shares_data(const pw_plan *plan) { return plan->d * plan->c > 1 || plan->experts.data > 1; }
+static inline bool pw_plan_recomputes(const pw_plan *plan, pw_module module) { return plan->modules >> module & 1; }
+
+/* plan_experts.c: sizes of expert parallel, modules to recompute. Needs the other sizes, the stack and the shape. */
+pw_status pw_plan_experts(const pw_catalogue *catalogue, pw_plan *plan, const char *file, int line, pw_error *error);
+/* Copies of a token that travel when each goes once to every one of so many units (ranks, nodes) that holds one of its
+ * experts: expected value for independent choices. */
+double pw_expert_copies(const pw_model_desc *model, int64_t units);
 
 #endif

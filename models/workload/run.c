@@ -68,7 +68,7 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
              s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter, plan->stack.jitter_from);
     if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention)
         note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
-    if (plan->short_ends)
+    if (plan->first_short == 1 && plan->last_short == 1)
         note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);
     if (plan->vocabulary != plan->model->vocabulary)

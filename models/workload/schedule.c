@@ -175,24 +175,24 @@ static void passes(stage_writer *w) {
 static void finish_step(stage_writer *w) {
     lowering *low = w->low;
     const pw_plan *plan = w->plan;
-    double parameters = pw_plan_stage_parameters(plan, w->stage);
-    bool shares_data = plan->d * plan->c > 1;
+    double parameters = pw_plan_stage_parameters(plan, w->stage), experts = pw_plan_stage_experts(plan, w->stage);
+    bool shares_data = pw_plan_shares_data(plan);
     if (shares_data && low->reduces_once && !low->reduces_behind && plan->sharding != PW_SHARDING_ZERO3)
-        reduce_add(low, &w->ops, parameters);
+        reduce_add(low, &w->ops, parameters, experts);
     if (plan->model->tied && plan->model->head != PW_HEAD_SPAN && plan->p > 1 && (w->stage == 0 || w->stage == plan->p - 1))
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_EMBEDDING,
                        (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes /
                            (double)(plan->sharding >= PW_SHARDING_ZERO2 ? plan->shards : 1),
                        CATEGORY_PIPELINE, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
-    uint32_t norm = optimizer_segment(low, parameters, true);
+    uint32_t norm = optimizer_segment(low, parameters, experts, true);
     if (norm == PW_NONE) op_add(low, &w->ops, PW_OP_DELAY, STREAM_COMPUTE, CATEGORY_OPTIMIZER)->waits[0] = SLOT_REDUCED;
     compute_add(low, &w->ops, norm, SLOT_REDUCED, CATEGORY_OPTIMIZER);
     if (plan->t * plan->p > 1) /* the norm of all gradients; every stage waits here for the slowest */
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_MODEL, 4, CATEGORY_MODEL, STREAM_DATA, SLOT_COMPUTE,
                        SLOT_NORM);
-    compute_add(low, &w->ops, optimizer_segment(low, parameters, false), SLOT_NORM, CATEGORY_OPTIMIZER);
+    compute_add(low, &w->ops, optimizer_segment(low, parameters, experts, false), SLOT_NORM, CATEGORY_OPTIMIZER);
     if (shares_data && !low->gathers_parameters && plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3)
-        gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, 0, parameters}, SLOT_COMPUTE, PW_NO_SLOT);
+        gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, 0, parameters, experts}, SLOT_COMPUTE, PW_NO_SLOT);
 }
 
 uint32_t lower_stage(lowering *low, int64_t stage) {

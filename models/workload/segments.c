@@ -12,6 +12,8 @@
 static void norm(lowering *low, bool backward) {
     const pw_plan *plan = low->plan;
     const pw_stack *stack = &plan->stack;
+    if (backward && pw_plan_recomputes(plan, PW_MODULE_NORM))
+        move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_forward), stack->norm_kernels_forward);
     move_bytes(low, PW_KERNEL_ELEMENTWISE, hidden_bytes(plan, backward ? stack->residual_backward : stack->residual_forward),
                backward ? stack->residual_kernels_backward : stack->residual_kernels_forward);
     move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, backward ? stack->norm_backward : stack->norm_forward),
@@ -40,9 +42,13 @@ static void attention_in_forward(lowering *low) {
     const pw_plan *plan = low->plan;
     const pw_model_shape *shape = &plan->shape;
     double t = (double)plan->t, q = (double)shape->query_width / t, k = (double)shape->key_width / t;
-    cast(low, plan->stack.cast_input * (double)shape->hidden + plan->stack.cast_inner * q);
-    cast_weights(low, (double)shape->hidden * 2 * (q + k), 4, false);
-    linear_forward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
+    cast(low, plan->stack.cast_input * attention_input_width(plan) + plan->stack.cast_inner * (double)shape->output_width / t);
+    if (shape->latent) {
+        latent_expand(low, false);
+    } else {
+        cast_weights(low, (double)shape->hidden * 2 * (q + k), 4, false);
+        linear_forward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
+    }
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_forward * q + plan->stack.key_forward * k)),
                plan->stack.attention_kernels_forward);
@@ -52,50 +58,62 @@ static void attention_in_backward(lowering *low) {
     const pw_plan *plan = low->plan;
     const pw_model_shape *shape = &plan->shape;
     double t = (double)plan->t, q = (double)shape->query_width / t, k = (double)shape->key_width / t;
-    double weights = (double)shape->hidden * 2 * (q + k);
+    double weights = shape->latent ? 0 : (double)shape->hidden * 2 * (q + k); /* of latent attention: counted there */
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_backward * q + plan->stack.key_backward * k)) +
                    plan->stack.wgrad_accumulate * weights,
                plan->stack.attention_kernels_backward);
-    cast(low, plan->stack.cast_gradient * (double)shape->hidden + plan->stack.cast_gradient_inner * (q + 2 * k));
+    cast(low, plan->stack.cast_gradient * (double)shape->hidden +
+                  plan->stack.cast_gradient_inner * (q + k + (double)shape->value_width / t));
+    if (shape->latent) {
+        latent_expand(low, true);
+        return;
+    }
     cast_weights(low, weights, 4, true);
     linear_backward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
 }
 
 static void attention_out_forward(lowering *low) {
-    linear_forward(low, low->plan->shape.hidden, low->plan->shape.query_width / low->plan->t);
+    linear_forward(low, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t);
 }
 static void attention_out_backward(lowering *low) {
-    linear_backward(low, low->plan->shape.hidden, low->plan->shape.query_width / low->plan->t);
+    linear_backward(low, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t);
 }
 
-static void mlp_forward(lowering *low) {
+void mlp_forward(lowering *low, int64_t ffn) {
     const pw_plan *plan = low->plan;
     const pw_model_shape *shape = &plan->shape;
-    double f = (double)shape->ffn / (double)plan->t;
+    double f = (double)ffn / (double)plan->t;
     cast(low, plan->stack.cast_input * (double)shape->hidden + plan->stack.cast_inner * f);
     cast_weights(low, (double)shape->hidden * f * (double)(shape->fc1 + 1), (double)(shape->fc1 + 1), false);
-    linear_forward(low, shape->fc1 * shape->ffn / plan->t, shape->hidden);
+    linear_forward(low, shape->fc1 * ffn / plan->t, shape->hidden);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * f *
                                        (plan->model->gated ? plan->stack.gated_forward : plan->stack.mlp_forward)),
                plan->stack.mlp_kernels_forward);
-    linear_forward(low, shape->hidden, shape->ffn / plan->t);
+    linear_forward(low, shape->hidden, ffn / plan->t);
 }
 
-static void mlp_backward(lowering *low) {
+void mlp_backward(lowering *low, int64_t ffn) {
     const pw_plan *plan = low->plan;
     const pw_model_shape *shape = &plan->shape;
-    double f = (double)shape->ffn / (double)plan->t, h = (double)shape->hidden, fc1 = (double)shape->fc1;
+    double f = (double)ffn / (double)plan->t, h = (double)shape->hidden, fc1 = (double)shape->fc1;
+    if (ffn == shape->ffn && pw_plan_recomputes(plan, PW_MODULE_MLP)) { /* up to the second matrix's input */
+        linear_forward(low, shape->fc1 * ffn / plan->t, shape->hidden);
+        move_bytes(low, PW_KERNEL_ELEMENTWISE,
+                   element_bytes(plan, (double)plan->tokens * f *
+                                           (plan->model->gated ? plan->stack.gated_forward : plan->stack.mlp_forward)),
+                   plan->stack.mlp_kernels_forward);
+    }
     cast(low, plan->stack.cast_gradient * h + plan->stack.cast_gradient_inner * fc1 * f);
     cast_weights(low, h * f * (fc1 + 1), fc1 + 1, true);
-    linear_backward(low, shape->hidden, shape->ffn / plan->t);
+    linear_backward(low, shape->hidden, ffn / plan->t);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * f *
                                        (plan->model->gated ? plan->stack.gated_backward : plan->stack.mlp_backward)) +
                    plan->stack.wgrad_accumulate * h * f * (fc1 + 1),
                plan->stack.mlp_kernels_backward);
-    linear_backward(low, shape->fc1 * shape->ffn / plan->t, shape->hidden);
+    linear_backward(low, shape->fc1 * ffn / plan->t, shape->hidden);
 }
 
 /* A causal ring with two slices per rank (one early, one late): the own keys cost a causal square of s/c, each received
@@ -103,7 +121,7 @@ static void mlp_backward(lowering *low) {
 static void ring_segments(lowering *low, layer_segments *to, bool backward) {
     const pw_plan *plan = low->plan;
     int64_t local = plan->sequence / plan->c;
-    double output = (double)plan->tokens * (double)plan->shape.query_width / (double)plan->t;
+    double output = (double)plan->tokens * (double)plan->shape.output_width / (double)plan->t;
     flash(low, false, local, local, true, backward);
     to->ring_first = segment_end(low, backward ? "attention backward" : "attention");
     flash(low, false, local, local / 2, false, backward);
@@ -116,6 +134,7 @@ static void forward_segments(lowering *low, pw_layer_kind kind) {
     layer_segments *to = &low->layers[kind].forward_segments;
     bool apart = plan->sequence_parallel; /* norms see other tokens than multiplies */
     norm(low, false);
+    latent_compress(low, false);
     if (apart) to->attention_norm = segment_end(low, "attention norm");
     attention_in_forward(low);
     if (plan->c > 1) {
@@ -128,8 +147,12 @@ static void forward_segments(lowering *low, pw_layer_kind kind) {
     if (plan->c > 1) to->attention_out = segment_end(low, "attention out");
     else if (plan->t > 1) to->attention = segment_end(low, "attention");
     norm(low, false);
+    if (kind & PW_LAYER_EXPERTS) {
+        expert_segments_forward(low, to);
+        return;
+    }
     if (apart) to->mlp_norm = segment_end(low, "mlp norm");
-    mlp_forward(low);
+    mlp_forward(low, plan->shape.ffn);
     to->mlp = segment_end(low, plan->t > 1 || plan->c > 1 ? "mlp" : "layer");
 }
 
@@ -138,10 +161,15 @@ static void backward_segments(lowering *low, pw_layer_kind kind) {
     layer_segments *to = &low->layers[kind].backward_segments;
     bool apart = plan->sequence_parallel;
     norm(low, true);
-    if (apart) to->mlp_norm = segment_end(low, "mlp norm backward");
-    mlp_backward(low);
-    if (plan->t > 1) to->mlp = segment_end(low, "mlp backward");
+    if (kind & PW_LAYER_EXPERTS) {
+        expert_segments_backward(low, to);
+    } else {
+        if (apart) to->mlp_norm = segment_end(low, "mlp norm backward");
+        mlp_backward(low, plan->shape.ffn);
+        if (plan->t > 1) to->mlp = segment_end(low, "mlp backward");
+    }
     norm(low, true);
+    latent_compress(low, true);
     if (apart) to->attention_norm = segment_end(low, "attention norm backward");
     attention_out_backward(low);
     if (plan->c > 1) {
@@ -149,7 +177,7 @@ static void backward_segments(lowering *low, pw_layer_kind kind) {
         ring_segments(low, to, true);
     } else {
         bool again = plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && !plan->stack.flash_attention;
-        if (again) attention_core(low, kind, false);
+        if (again || pw_plan_recomputes(plan, PW_MODULE_CORE_ATTENTION)) attention_core(low, kind, false);
         attention_core(low, kind, true);
     }
     attention_in_backward(low);
@@ -159,7 +187,7 @@ static void backward_segments(lowering *low, pw_layer_kind kind) {
 }
 
 void layer_segments_lower(lowering *low, pw_layer_kind kind) {
-    layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE};
+    layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE};
     low->layers[kind].forward_segments = low->layers[kind].backward_segments = none;
     forward_segments(low, kind);
     backward_segments(low, kind);

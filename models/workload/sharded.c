@@ -54,7 +54,7 @@ static void reduce(walk *w, int64_t i) {
     lowering *low = w->low;
     double parameters = unit_at(w, i)->parameters;
     copy(w, 1, low->plan->scatter_copy * parameters);
-    reduce_add(low, &w->ops, parameters);
+    reduce_add(low, &w->ops, parameters, 0);
     if (!low->reduces_behind) wait_add(low, &w->ops, SLOT_REDUCED, CATEGORY_DATA);
 }
 

@@ -99,3 +99,24 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
     stack->reserve_bytes = context + communication;
     return PW_OK;
 }
+
+pw_status pw_stack_read_experts(const pw_catalogue *catalogue, pw_stack *stack, const char *file, int line, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "stack-experts", &table, error));
+    int row = pw_table_find_row(table, stack->name);
+    if (row < 0) {
+        char hint[400] = "stacks with experts:";
+        size_t used = strlen(hint);
+        for (size_t i = 0; i < pw_table_rows(table) && used < sizeof hint; i++)
+            used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
+        return pw_fail(error, PW_UNSUPPORTED, file, line, hint, "how stack %s runs experts is not on file", stack->name);
+    }
+    stack->experts.text = pw_table_text_of(table, (size_t)row, "text");
+    stack->experts.source = pw_table_text_of(table, (size_t)row, "source");
+#define READ_EXPERT(column) PW_TRY(number_of(table, (size_t)row, #column, &stack->experts.column, error));
+    PW_STACK_EXPERT_MAP(READ_EXPERT)
+#undef READ_EXPERT
+    if (stack->experts.exposed <= 1) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, (size_t)row), "0 to 1",
+                   "stack-experts: exposed of %s is out of range", stack->name);
+}

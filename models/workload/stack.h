@@ -57,6 +57,25 @@
                                slowest rank */                                                           \
     X(jitter_from)          /* GPUs whose spread the sustained clock holds already: the commonest size of fitted steps */
 
+/* With experts: columns of the table stack-experts, numbers >= 0. Bytes are per element of a token's copy, or per token and
+ * expert. */
+#define PW_STACK_EXPERT_MAP(X)                                                                           \
+    X(grouped)              /* 1: one kernel multiplies for all local experts; 0: one each */             \
+    X(once)                 /* 1: a token travels once to a rank (between domains: to a domain) that needs it; 0: one copy \
+                               per expert */                                                             \
+    X(shared_beside)        /* 1: shared experts work while tokens are on their way */                    \
+    X(exposed)              /* share of an all_to_all that comes before the work it feeds; the rest runs beside other work */ \
+    X(dispatch_fp8)         /* fp8: bytes per element on the way to the experts; other formats send theirs */ \
+    X(router_forward) X(router_backward) X(router_kernels_forward) X(router_kernels_backward)            \
+    X(sort_sent) X(sort_arrived) X(sort_kernels) /* moved around each all_to_all, at either end */
+
+typedef struct pw_stack_experts {
+    const char *text, *source;
+#define PW_STACK_EXPERT(column) double column;
+    PW_STACK_EXPERT_MAP(PW_STACK_EXPERT)
+#undef PW_STACK_EXPERT
+} pw_stack_experts;
+
 typedef struct pw_stack {
     const char *name, *text, *source;
     int64_t year;
@@ -68,11 +87,14 @@ typedef struct pw_stack {
 #undef PW_STACK_NUMBER
     double kernel_time_factor; /* table stack-factors: fitted on whole steps; 1 where there is none */
     double reserve_bytes, fragmentation; /* table memory-reserve: context and libraries; share of the rest */
+    pw_stack_experts experts;            /* read by pw_stack_read_experts */
 } pw_stack;
 
 /* Reads the row `name`; NULL: the newest default stack that knows the device's architecture. Fails with PW_NOT_FOUND and
  * the nearest name, or with file:line on a cell that is out of range. */
 pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_stack *stack,
                         const char *file, int line, pw_error *error);
+/* Fills stack->experts; PW_UNSUPPORTED when the stack has no row in stack-experts. */
+pw_status pw_stack_read_experts(const pw_catalogue *catalogue, pw_stack *stack, const char *file, int line, pw_error *error);
 
 #endif

@@ -40,12 +40,19 @@ typedef struct pw_model_desc {
     int64_t window;       /* keys that a query of a local layer sees; 0: there are no such layers */
     bool window_chunks;   /* the window is a chunk of the sequence, not sliding */
     int64_t global_every; /* every so manieth layer is not local; 0: all are */
+    int64_t experts, experts_per_token; /* 0: plain MLPs */
+    int64_t expert_ffn, shared_ffn;     /* inner widths; 0: ffn; 0: no shared experts */
+    int64_t dense_layers, experts_every; /* leading layers without experts; every so manieth of the layers has them */
+    int64_t query_rank, latent_rank, rotary_dim, value_dim; /* latent attention; latent_rank 0: plain */
+    int64_t prediction_layers;          /* modules that predict further tokens */
 } pw_model_desc;
 extern const pw_kind pw_model_kind;
 /* Presets by name ("gpt3-175b", "llama3-405b", ...): rows of the catalogue's models table. */
 pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_model_desc *model, pw_arena *arena,
                           pw_error *error);
 double pw_model_parameters(const pw_model_desc *model); /* all weights */
+/* Weights that one token is multiplied with: some of the experts, the output layer, not the embedding. */
+double pw_model_active_parameters(const pw_model_desc *model);
 /* Model FLOPs of one token, forward + backward, without recompute. */
 double pw_model_flops_per_token(const pw_model_desc *model, int64_t sequence, bool causal_convention);
 
@@ -71,6 +78,10 @@ typedef struct pw_train_desc {
     int64_t shard_group;     /* ranks (data x context) that share what is sharded, the rest repeat it (HSDP); 0: all */
     int reshard, hold_gradients; /* switches as above */
     double prefetch;         /* zero3: layers gathered ahead of their use; NaN: the stack's */
+    int64_t expert_parallel, expert_tensor_parallel; /* ranks that share the experts of a layer; that share every expert */
+    double expert_imbalance; /* tokens of the busiest expert-parallel rank over the mean */
+    double expert_capacity;  /* each expert gets exactly so many times the mean tokens (drop and pad); 0: what comes */
+    const char *recompute_modules; /* with recompute none or selective: words, see plan.h */
 } pw_train_desc;
 extern const pw_kind pw_train_kind;
 

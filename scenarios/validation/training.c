@@ -12,6 +12,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     PW_TRY(pw_layout_table(context, "software.csv", &state->software, error));
     PW_TRY(pw_layout_table(context, "systems.csv", &state->systems, error));
     PW_TRY(pw_layout_table(context, "layouts.csv", &state->layouts, error));
+    PW_TRY(pw_layout_table(context, "experts.csv", &state->experts, error));
     PW_TRY(pw_layout_table(context, "sharding.csv", &state->sharding, error));
     return baseline_prepare(context, state, error);
 }

@@ -28,8 +28,8 @@ static pw_status read_numbers(const description *d, const whole_number *numbers,
 
 /* What was measured, and whether it is a kind of run that is modelled. */
 static pw_status describe_kind(description *d, pw_error *error) {
-    int64_t complete, experts;
-    const whole_number numbers[] = {{"complete", 1, &complete}, {"n_experts", 0, &experts}};
+    int64_t complete;
+    const whole_number numbers[] = {{"complete", 1, &complete}};
     const char *task = text_of(d, "task"), *arch = text_of(d, "arch");
     PW_TRY(pw_measured_number(d->input, d->row, "step_time_s", &d->out->measured, error));
     PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
@@ -38,10 +38,24 @@ static pw_status describe_kind(description *d, pw_error *error) {
     if (d->out->measured <= 0) return skip(d->prediction, "the step time is not positive%s", "");
     if (complete != 1) return skip(d->prediction, "the source leaves out shape, batch or parallel sizes%s", "");
     if (*task && strcmp(task, "pretrain") != 0) return skip(d->prediction, "task '%s' is not modelled yet", task);
-    if (experts > 1) return skip(d->prediction, "mixture of experts is not modelled yet%s", "");
-    if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0)
+    if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0 &&
+        strcmp(arch, "moe") != 0)
         return skip(d->prediction, "architecture '%s' is not modelled yet", arch);
     return PW_OK;
+}
+
+/* The layout of a model with experts, and what else the sources say of how they ran: experts.csv names a preset. */
+static pw_status describe_experts(description *d, pw_model_desc *model, pw_error *error) {
+    pw_train_desc *job = &d->out->job;
+    const pw_measured *table = &d->state->experts;
+    int64_t found = pw_layout_match(table, "preset", d->input, d->row);
+    if (found < 0) return skip(d->prediction, "the experts of model '%s' are not on file", text_of(d, "model"));
+    PW_TRY(pw_measured_integer(d->input, d->row, "seq_len", 0, &job->sequence, error));
+    PW_TRY(pw_measured_integer(table, (uint32_t)found, "expert_tensor", 1, &job->expert_tensor_parallel, error));
+    PW_TRY(pw_measured_number(table, (uint32_t)found, "capacity", &job->expert_capacity, error));
+    if (isnan(job->expert_capacity)) job->expert_capacity = 0;
+    job->recompute_modules = pw_measured_text(table, (uint32_t)found, "modules");
+    return pw_model_preset(d->catalogue, pw_measured_text(table, (uint32_t)found, "preset"), model, d->arena, error);
 }
 
 static pw_status describe_model(description *d, pw_error *error) {
@@ -52,6 +66,7 @@ static pw_status describe_model(description *d, pw_error *error) {
     PW_TRY(pw_description_defaults(&pw_model_kind, model, d->arena, error));
     job->model = model;
     job->name = text_of(d, "id");
+    if (strcmp(text_of(d, "arch"), "moe") == 0) return describe_experts(d, model, error);
     model->name = text_of(d, "model");
     bool learned_positions;
     const whole_number numbers[] = {{"layers", 0, &model->layers}, {"hidden", 0, &model->hidden}, {"heads", 0, &model->heads},
@@ -65,17 +80,16 @@ static pw_status describe_model(description *d, pw_error *error) {
 /* Batch and parallel sizes, and the number of GPUs that they must make. */
 static pw_status describe_plan(description *d, pw_error *error) {
     pw_train_desc *job = &d->out->job;
-    int64_t expert_parallel;
     const whole_number numbers[] = {
         {"gbs", 0, &job->global_batch},      {"mbs", 0, &job->micro_batch},      {"tp", 1, &job->tensor_parallel},
         {"pp", 1, &job->pipeline_parallel},  {"cp", 1, &job->context_parallel},  {"vp", 1, &job->virtual_stages},
-        {"dp", 1, &job->data_parallel},      {"ep", 0, &expert_parallel},        {"n_gpus", 0, &d->out->gpus},
+        {"dp", 1, &job->data_parallel},      {"ep", 1, &job->expert_parallel},        {"n_gpus", 0, &d->out->gpus},
         {"gpus_per_node", 8, &d->out->gpus_per_node}};
     PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
     if (job->virtual_stages < 1 || job->pipeline_parallel == 1) job->virtual_stages = 1;
     if (job->context_parallel < 1) job->context_parallel = 1;
     if (d->out->gpus < 1 || d->out->gpus_per_node < 1) return skip(d->prediction, "number of GPUs is not given%s", "");
-    if (expert_parallel > 1) return skip(d->prediction, "expert parallel is not modelled yet%s", "");
+    if (job->expert_parallel < 1) job->expert_parallel = 1;
     if ((double)job->tensor_parallel * (double)job->pipeline_parallel * (double)job->context_parallel *
             (double)job->data_parallel != (double)d->out->gpus)
         return skip(d->prediction, "tp x pp x cp x dp is not the number of GPUs printed%s", "");

@@ -11,7 +11,7 @@
 #include "scenarios/validation/training.h"
 
 typedef struct training_state {
-    pw_measured software, systems, layouts, sharding;
+    pw_measured software, systems, layouts, experts, sharding;
     struct baseline_mfu {
         const pw_device *device;
         const char *width; /* "16", "8", "32" */
