@@ -68,9 +68,14 @@
 ---@field reshard? "off"|"on"|"stack" With zero3, drop parameters after the forward pass and gather them again for the backward pass.
 ---@field hold_gradients? "off"|"on"|"stack" With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole.
 ---@field prefetch? number With zero3, layers gathered ahead of their use; left out: as the stack does.
+---@field expert_parallel? integer GPUs that share the experts of a layer; of those that share data, context and tensors.
+---@field expert_tensor_parallel? integer GPUs that share every expert.
+---@field expert_imbalance? number Tokens of the busiest expert-parallel rank over the mean; 1: balance is forced, as benchmarks do.
+---@field expert_capacity? number Each expert gets exactly so many times the mean tokens, dropped or padded; 0: none is dropped.
+---@field recompute_modules? string Parts of a layer computed again in the backward pass, as words: core_attn, layernorm, mlp, moe_act, mla_up_proj.
 ---@overload fun(fields: table): podwright.train
 
----@class podwright.model A dense transformer, decoder or encoder: the shape that decides its cost.
+---@class podwright.model A transformer, decoder or encoder, dense or with experts: the shape that decides its cost.
 ---@field name? string Name of the model, for reports.
 ---@field layers integer Transformer layers.
 ---@field hidden integer Width of the hidden state.
@@ -91,6 +96,17 @@
 ---@field window? integer Keys that a query of a local layer sees; 0: every layer sees the whole sequence.
 ---@field window_chunks? boolean The window is a chunk of the sequence (Llama 4) instead of sliding along.
 ---@field global_every? integer With a window, every so manieth layer sees the whole sequence; 0: none does.
+---@field experts? integer Experts of a layer, of which a router picks some for each token; 0: a plain MLP.
+---@field experts_per_token? integer Experts that work on a token.
+---@field expert_ffn? integer Inner width of an expert; 0: as ffn.
+---@field shared_ffn? integer Inner width of the experts that every token passes, together; 0: there are none.
+---@field dense_layers? integer Layers at the beginning that have a plain MLP in place of experts.
+---@field experts_every? integer Every so manieth layer has experts, the others a plain MLP; 0: all have.
+---@field query_rank? integer Latent attention: width to which queries are compressed; 0: they are not.
+---@field latent_rank? integer Latent attention (DeepSeek MLA): width to which keys and values are compressed; 0: plain attention.
+---@field rotary_dim? integer Latent attention: rotary width of a head, beside head_dim; all heads share its keys.
+---@field value_dim? integer Latent attention: width of a head's values; 0: head_dim.
+---@field prediction_layers? integer Modules that predict further tokens (DeepSeek-V3): each a projection, a layer and the output layer once more.
 ---@overload fun(fields: table): podwright.model
 
 ---@class podwright
@@ -115,7 +131,7 @@ function o.network(fields) end
 ---@param fields podwright.train|string a table of fields, or a name
 ---@return podwright.train
 function o.train(fields) end
----A dense transformer, decoder or encoder: the shape that decides its cost.
+---A transformer, decoder or encoder, dense or with experts: the shape that decides its cost.
 ---@param fields podwright.model|string a table of fields, or a name
 ---@return podwright.model
 function o.model(fields) end
