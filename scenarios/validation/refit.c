@@ -12,6 +12,7 @@ typedef struct sample {
     const char *group, *family; /* group: the parameter's name */
     const char *arch, *gpu, *width; /* clocks; gpu "": the whole architecture */
     double value, weight;
+    bool filled; /* by kernels */
 } sample;
 
 typedef struct samples {
@@ -76,6 +77,12 @@ static pw_status solve(const pw_validation_context *context, pw_refit_kind kind,
     return PW_OK;
 }
 
+/* Is this a step that kernels fill? Gathering the weights of every layer or sending tokens to experts holds up a step,
+ * and what the model misses there is no property of the GPU. */
+static bool kernels_fill(const pw_training_row *row, const pw_measured *input, uint32_t at) {
+    return row->job.sharding <= PW_SHARDING_ZERO1 && atof(pw_measured_text(input, at, "n_experts")) <= 1;
+}
+
 static pw_status predict(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error) {
     const refit *of = context->user;
     pw_refit_kind kind = of->kind;
@@ -87,10 +94,12 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     pw_training_row described = {0};
     bool runs = false;
     pw_status status = pw_training_describe(context, row, arena, &described, prediction, &runs, error);
-    if (status == PW_OK && runs) {
+    bool filled = runs && kernels_fill(&described, context->input, row);
+    if (status == PW_OK && runs && (kind == PW_REFIT_STACKS || filled)) {
         pw_error failure = {0};
         status = solve(context, kind, &described, &prediction->plain, &failure);
         prediction->ran = status == PW_OK;
+        prediction->stack = filled;
         /* What the row bears on is kept in the prediction's text. */
         if (prediction->ran && kind == PW_REFIT_STACKS)
             snprintf(prediction->why, sizeof prediction->why, "%s", described.stack);
@@ -131,6 +140,20 @@ static const char *joined(pw_arena *arena, const char *a, const char *between, c
     return pw_arena_text(arena, text);
 }
 
+/* A parameter with enough rows that kernels fill does without the others. */
+static void keep_filled(samples *of) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < of->count; i++) {
+        uint32_t filled = 0;
+        for (uint32_t k = 0; k < of->count; k++)
+            filled += of->list[k].filled && strcmp(of->list[k].group, of->list[i].group) == 0;
+        of->list[i].weight = of->list[i].filled || filled < PW_REFIT_LEAST;
+    }
+    for (uint32_t i = 0; i < of->count; i++)
+        if (of->list[i].weight > 0) of->list[kept++] = of->list[i];
+    of->count = kept;
+}
+
 /* Every row that ran, as a sample of its stack, or of its architecture and of its GPU. */
 static pw_status collect(pw_refit_kind kind, const pw_validation *validation, pw_arena *arena, samples *out, pw_error *error) {
     uint32_t rows = validation->input->rows;
@@ -139,7 +162,7 @@ static pw_status collect(pw_refit_kind kind, const pw_validation *validation, pw
     for (uint32_t row = 0; row < rows; row++) {
         const pw_prediction *p = &validation->predictions[row];
         if (!p->ran) continue;
-        sample base = {.value = p->plain, .arch = "", .gpu = "", .width = ""};
+        sample base = {.value = p->plain, .filled = p->stack != 0, .arch = "", .gpu = "", .width = ""};
         base.family = joined(arena, pw_measured_text(validation->input, row, "source"), "|",
                              pw_measured_text(validation->input, row, "model"), "");
         char *text = pw_arena_text(arena, p->why);
@@ -162,6 +185,7 @@ static pw_status collect(pw_refit_kind kind, const pw_validation *validation, pw
         if (!out->list[out->count].group || !base.group) return no_memory(error);
         out->count += 2;
     }
+    keep_filled(out);
     for (uint32_t i = 0; i < out->count; i++) {
         uint32_t twins = 0;
         for (uint32_t k = 0; k < out->count; k++)

@@ -132,6 +132,29 @@ PW_TEST(a_source_that_only_judges_shapes_no_parameter) {
     scratch_end(&s);
 }
 
+PW_TEST(runs_that_gather_sharded_weights_shape_no_clock_and_a_factor_only_where_others_are_few) {
+    step_row rows[] = {
+        {"a1", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 0, NULL},         {"a2", "fit-b", "H100", "bf16", "Megatron", NULL, 64, 0, "ZeRO1"},
+        {"b1", "fit-c", "H100", "bf16", "Megatron", NULL, 64, 0, NULL},         {"b2", "fit-c", "H100", "bf16", "Megatron", NULL, 64, 0, NULL},
+        {"c1", "fit-c", "H100", "bf16", "Megatron", NULL, 64, 0, NULL},         {"t1", "fit-judge", "H100", "bf16", "Megatron", NULL, 64, 0, "FSDP"},
+        {"s1", "fit-judge", "H100", "bf16", "NeMo", NULL, 64, 0, "FSDP"},       {"s2", "fit-judge", "H100", "bf16", "NeMo", NULL, 64, 0, "FSDP"},
+        {"s3", "fit-judge", "H100", "bf16", "NeMo", NULL, 64, 0, "FSDP"},       {"s4", "fit-judge", "H100", "bf16", "NeMo", NULL, 64, 0, "FSDP"},
+        {"s5", "fit-judge", "A100-80", "bf16", "NeMo", NULL, 64, 0, "FSDP"}};
+    static const truth made[] = {{1, 0.8}, {1, 0.8}, {1, 0.8}, {1, 0.8}, {1, 0.8}, {1, 0.6}, {1, 0.6}, {1, 0.6}, {1, 0.6}, {1, 0.6}, {1, 0.6}};
+    scratch s;
+    scratch_begin(&s);
+    make(&s, rows, made, 11);
+    pw_measured table = refit(&s, PW_REFIT_CLOCKS);
+    int64_t row = row_of(&table, "Hopper 16-bit");
+    PW_EXPECT_NEAR(value(&table, row, "low [ratio]"), 0.8, 2e-3);
+    PW_EXPECT_INT(value(&table, row, "rows [count]"), 5);
+    PW_EXPECT_INT(row_of(&table, "Ampere 16-bit"), -1);
+    table = refit(&s, PW_REFIT_STACKS);
+    PW_EXPECT_INT(value(&table, row_of(&table, "megatron-2023"), "rows [count]"), 5);
+    PW_EXPECT_INT(value(&table, row_of(&table, "nemo-2024"), "rows [count]"), 5);
+    scratch_end(&s);
+}
+
 PW_TEST(a_judge_that_has_no_row_is_an_error_with_its_line) {
     step_row rows[] = {{"a1", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 1}};
     scratch s;
