@@ -46,6 +46,7 @@ void pw_attention_cost(const pw_attention_parameters *parameters, const pw_atten
     double bytes = machine->element_bytes * shape->batch * (shape->head_dim + shape->value_dim) *
                    (shape->queries * shape->heads + shape->keys * shape->kv_heads);
     double flops = 2 * groups * (shape->head_dim + shape->value_dim) * pairs, extra = p->preparation;
+    if (shape->slowdown > 0) compute *= shape->slowdown;
     if (shape->backward) {
         compute *= backward_flops / p->backward_efficiency;
         flops *= backward_flops;

@@ -37,6 +37,7 @@ typedef struct pw_attention_shape {
     bool causal, backward;
     double window; /* causal: keys that a query sees at most; 0: all before it */
     double value_dim; /* of v and the output */
+    double slowdown; /* of the arithmetic, against the kernel that was fitted; 0: 1 */
 } pw_attention_shape;
 
 /* Fills cost. Dimensions >= 1; causal: the last query sees all keys. clock_ratio > 0, sms in (0, machine.sms]. */

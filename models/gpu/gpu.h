@@ -58,6 +58,7 @@ typedef struct pw_kernel {
             bool causal, backward;
             int64_t window; /* causal: keys that a query sees at most; 0: all before it */
             int64_t value_dim; /* of v and the output; 0: head_dim */
+            double slowdown; /* of the arithmetic, against the fitted kernel; 0: 1 */
         } attention;
         pw_convolution convolution;
         struct { /* all others: traffic-bound */

@@ -99,6 +99,7 @@ static double time_of(const fit *f, const pw_kernel *kernel, double clock_ratio)
                                     (double)kernel->attention.keys,     (double)kernel->attention.heads,
                                     (double)kernel->attention.kv_heads, (double)kernel->attention.head_dim,
                                     kernel->attention.causal,           kernel->attention.backward};
+        shape.slowdown = kernel->attention.slowdown;
         pw_attention_cost(&f->attention, &machine, &shape, clock_ratio, sms, &cost);
     } else {
         pw_traffic_cost(&f->traffic, device->memory_Bps, device->vector_flops, kernel->memory.bytes, kernel->memory.flops,

@@ -84,7 +84,8 @@ static void attend(lowering *low, int64_t batch, int64_t queries, int64_t keys, 
                                              .heads = plan->shape.heads / plan->t,
                                              .kv_heads = plan->shape.kv_heads / plan->t,
                                              .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward,
-                                             .window = window, .value_dim = plan->shape.value_dim}}, 1);
+                                             .window = window, .value_dim = plan->shape.value_dim,
+                                             .slowdown = backward ? plan->attention.backward : plan->attention.forward}}, 1);
 }
 
 void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward) {

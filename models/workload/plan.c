@@ -273,6 +273,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
         plan->gradient_bytes = plan->format.gradient_bytes;
         plan->optimizer_bytes = 8;
     }
+    PW_TRY(pw_attention_slowdown_read(catalogue, plan->stack.name, device, &plan->attention, error));
     PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
     return pw_plan_experts(catalogue, plan, file, line, error);
 }

@@ -3,6 +3,7 @@
 #define PW_MODELS_WORKLOAD_PLAN_H
 
 #include "models/workload/format.h"
+#include "models/workload/attention.h"
 #include "models/workload/stack.h"
 #include "models/workload/train.h"
 
@@ -72,6 +73,7 @@ typedef struct pw_plan {
     double gather_copy, scatter_copy; /* zero3: bytes moved on the GPU per parameter gathered, per gradient scattered */
     pw_format format;
     pw_precision precision, precision16; /* of linear layers; of the rest: the format's */
+    pw_attention_slowdown attention; /* of fused attention against the fitted kernel */
     double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
     double gradient_bytes, optimizer_bytes; /* kept per parameter */
     pw_expert_plan experts;
