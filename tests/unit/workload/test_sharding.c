@@ -207,4 +207,39 @@ PW_TEST(options_that_would_change_nothing_are_refused) {
     desc = plain, desc.prefetch = 2, desc.overlap_parameters = 0, expect_refused(&desc, "exclude each other");
 }
 
+/* --- Data -------------------------------------------------------------------------------------------------------- */
+
+PW_TEST(rules_of_sharding_and_attention_belong_to_stacks_on_file) {
+    const char *const tables[] = {"stack-sharding", "attention-kernels"};
+    for (size_t t = 0; t < 2; t++) {
+        const pw_table *table = pw_catalogue_table(catalogue(), tables[t]);
+        PW_EXPECT(table && pw_table_rows(table) > 1);
+        for (size_t row = 0; table && row < pw_table_rows(table); row++) {
+            const char *name = t == 0 ? pw_table_text_at(table, row, 0) : pw_table_text_of(table, row, "stack");
+            if (strcmp(name, "other") == 0) continue;
+            pw_error error = {0};
+            pw_stack stack;
+            PW_EXPECT_INT(pw_stack_read(catalogue(), name, NULL, &stack, NULL, 0, &error), PW_OK);
+        }
+    }
+}
+
+PW_TEST(an_older_attention_kernel_takes_its_ratio_longer) {
+    pw_gpu *gpu;
+    pw_error error = {0};
+    must(pw_gpu_create(NULL, catalogue(), "A100-SXM4-80GB", &gpu, &error), &error);
+    for (int backward = 0; backward < 2; backward++) {
+        pw_kernel kernel = {.kind = PW_KERNEL_ATTENTION, .precision = PW_PRECISION_BF16,
+                            .attention = {.batch = 1, .queries = 8192, .keys = 8192, .heads = 16, .kv_heads = 16, .head_dim = 128,
+                                          .causal = true, .backward = backward}};
+        pw_kernel_cost fitted, older;
+        must(pw_gpu_kernel_cost(gpu, &kernel, NULL, &fitted, &error), &error);
+        kernel.attention.slowdown = 2;
+        must(pw_gpu_kernel_cost(gpu, &kernel, NULL, &older, &error), &error);
+        PW_EXPECT_NEAR(older.compute_s, 2 * fitted.compute_s, 1e-12);
+        PW_EXPECT_NEAR(older.flops, fitted.flops, 0);
+    }
+    pw_gpu_destroy(gpu);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
