@@ -192,7 +192,8 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
                                 (double)kernel->attention.window,
                                 (double)(kernel->attention.value_dim ? kernel->attention.value_dim : kernel->attention.head_dim)};
     if (shape.batch < 1 || shape.queries < 1 || shape.keys < 1 || shape.heads < 1 || shape.kv_heads < 1 ||
-        shape.head_dim < 1 || shape.value_dim < 1 || !(kernel->attention.slowdown >= 0) || shape.window < 0 || (shape.window > 0 && !shape.causal))
+        shape.head_dim < 1 || shape.value_dim < 1 || !(kernel->attention.slowdown >= 0) || shape.window < 0 ||
+        (shape.window > 0 && !shape.causal))
         return bad_dimension(kernel, error);
     shape.slowdown = kernel->attention.slowdown;
     pw_attention_cost(&gpu->attention[precision], &gpu->attention_machine[precision], &shape, clock, sms, cost);

@@ -98,7 +98,9 @@ static double time_of(const fit *f, const pw_kernel *kernel, double clock_ratio)
         pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
                                     (double)kernel->attention.keys,     (double)kernel->attention.heads,
                                     (double)kernel->attention.kv_heads, (double)kernel->attention.head_dim,
-                                    kernel->attention.causal,           kernel->attention.backward};
+                                    kernel->attention.causal,           kernel->attention.backward,
+                                    (double)kernel->attention.window,
+                                    (double)(kernel->attention.value_dim ? kernel->attention.value_dim : kernel->attention.head_dim)};
         shape.slowdown = kernel->attention.slowdown;
         pw_attention_cost(&f->attention, &machine, &shape, clock_ratio, sms, &cost);
     } else {
