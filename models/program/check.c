@@ -210,6 +210,9 @@ static pw_status check_templates(const pw_job *job, unsigned char *state, pw_err
 
 pw_status pw_job_check(const pw_job *job, pw_error *error) {
     if (job->ranks == 0) return BAD(NULL, "job \"%s\" has no rank", job->name);
+    for (uint32_t r = 0; job->slowdown_of_rank && r < job->ranks; r++)
+        if (!(isfinite(job->slowdown_of_rank[r]) && job->slowdown_of_rank[r] > 0))
+            return BAD("above 0", "job \"%s\": rank %u has slowdown %g", job->name, r, job->slowdown_of_rank[r]);
     if (!is_amount(job->launch_s) || !(isfinite(job->kernel_time_factor) && job->kernel_time_factor > 0))
         return BAD("launch_s >= 0, kernel_time_factor > 0", "job \"%s\": launch_s %g, kernel_time_factor %g", job->name,
                    job->launch_s, job->kernel_time_factor);

@@ -9,8 +9,10 @@
 
 pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost) {
     pw_error error; /* large, and rarely written */
-    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio,
-                                        x->ranks[op->rank_class].held_sms, cost, &error);
+    const rank_run *rank = &x->ranks[op->rank_class];
+    const double *slowdowns = x->job->slowdown_of_rank;
+    double slowdown = slowdowns ? slowdowns[rank->info.representative] : 1;
+    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio, rank->held_sms, slowdown, cost, &error);
     if (status != PW_OK) pw_sim_fail_with(x->config.sim, &error);
     return status;
 }

@@ -116,6 +116,7 @@ static pw_status add_rank(folding *g, uint32_t rank, pw_error *error) {
     const pw_job *job = g->job;
     const pw_usage *uses = &g->usage[job->program_of_rank[rank]];
     digest fixed = {5, 7};
+    if (job->slowdown_of_rank) fixed = digest_number(fixed, job->slowdown_of_rank[rank]);
     for (uint32_t i = 0; i < uses->message_count; i++) {
         const pw_message_use *use = &uses->messages[i];
         uint32_t peer = job->peer_roles[use->role].peer_of_rank[rank];

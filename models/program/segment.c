@@ -51,7 +51,7 @@ static pw_status sum_up(const segment_memo *memo, uint32_t index, segment_cost *
         double all = pw_gpu_device(memo->gpu)->sm_count;
         state.sms = all - cost->held_sms > 1 ? all - cost->held_sms : 1;
     }
-    double rounds = segment->repeats ? segment->repeats : 1, launch_s = job->launch_s, factor = job->kernel_time_factor;
+    double rounds = segment->repeats ? segment->repeats : 1, launch_s = job->launch_s, factor = job->kernel_time_factor * cost->slowdown;
     double launches = 0, duration = 0, compute = 0, memory = 0;
     for (uint32_t p = 0; p < segment->count; p++) launches += segment->parts[p].repeats;
     double before = launches, reach = 0, round_s = 0;
@@ -94,15 +94,17 @@ static pw_status sum_up(const segment_memo *memo, uint32_t index, segment_cost *
 }
 
 pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms,
-                           segment_cost *cost, pw_error *error) {
+                           double slowdown, segment_cost *cost, pw_error *error) {
     entry_ring *ring = &memo->rings[segment];
     for (uint32_t tried = 0, e = ring->last; tried < ring->used; tried++, e = (e + 1) % ring->used) {
-        if (ring->entries[e].clock_ratio != clock_ratio || ring->entries[e].held_sms != held_sms) continue;
+        if (ring->entries[e].clock_ratio != clock_ratio || ring->entries[e].held_sms != held_sms ||
+            ring->entries[e].slowdown != slowdown)
+            continue;
         ring->last = e;
         *cost = ring->entries[e];
         return PW_OK;
     }
-    segment_cost fresh = {.clock_ratio = clock_ratio, .held_sms = held_sms};
+    segment_cost fresh = {.clock_ratio = clock_ratio, .held_sms = held_sms, .slowdown = slowdown};
     PW_TRY(sum_up(memo, segment, &fresh, error));
     uint32_t place = ring->used < ENTRIES ? ring->used++ : ring->oldest;
     if (ring->used == ENTRIES) ring->oldest = (place + 1) % ENTRIES;

@@ -1,4 +1,4 @@
-/* How long segments take: sums over their kernels, kept per clock and number of SMs held by communication. Internal. */
+/* How long segments take: sums over their kernels, kept per clock, number of SMs held by communication and slowdown. Internal. */
 #ifndef PW_MODELS_PROGRAM_SEGMENT_H
 #define PW_MODELS_PROGRAM_SEGMENT_H
 
@@ -8,7 +8,7 @@
  * `start` ends at max(start + duration, host + reach), reach = max over i of (i launches + d_i + ... + d_n). So it ends
  * as if all kernels ran without a gap from max(start, host + reach - duration) on. */
 typedef struct segment_cost {
-    double clock_ratio, held_sms; /* for which it holds */
+    double clock_ratio, held_sms, slowdown; /* for which it holds */
     double duration_s;            /* sum of kernel times x the stack's factor */
     double reach_s;
     double host_s;                /* of the host: launches x launch time */
@@ -22,6 +22,6 @@ typedef struct segment_memo segment_memo;
 segment_memo *segment_memo_create(const pw_allocator *allocator, const pw_job *job, const pw_gpu *gpu);
 void segment_memo_destroy(segment_memo *memo);
 pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms,
-                           segment_cost *cost, pw_error *error);
+                           double slowdown, segment_cost *cost, pw_error *error);
 
 #endif

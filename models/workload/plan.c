@@ -47,6 +47,8 @@ static const pw_field train_fields[] = {
     SWITCH_FIELD(cuda_graphs, "Launch kernels at no cost to the host."),
     {"bucket_bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, AT(bucket_bytes), 1, 1e15, "", NULL, NULL,
      "Size of a gradient bucket on the wire; left out: the stack's."},
+    {"variability", PW_FIELD_POINTER, PW_UNIT_NONE, AT(variability), 0, 0, "", NULL, &pw_variability_kind,
+     "How much ranks and steps differ from each other; left out: as on file."},
     COUNT_FIELD(shard_group, 0, "0",
                 "Data (x context) parallel ranks that share what is sharded; groups of them repeat it (HSDP); 0: all ranks."),
     SWITCH_FIELD(reshard, "With zero3, drop parameters after the forward pass and gather them again for the backward pass."),
@@ -171,7 +173,7 @@ static pw_status check_pipeline(const checker *at, pw_plan *plan) {
  * few GB at the most). A layer is one computation each way; tensor parallel cuts it at its collectives, and a ring of
  * context parallel has an exchange and a computation for every other rank. */
 #define MOST_OPERATIONS 5e7
-static double operations_of(const pw_plan *plan) {
+double pw_plan_operations(const pw_plan *plan) {
     double per_layer = 1 + (plan->t > 1 ? 7 : 0) + (plan->c > 1 ? 6 * (double)plan->c : 0) +
                        (plan->desc->sharding == PW_SHARDING_ZERO3 ? 5 : 0);
     double chunks = (double)plan->p * (double)plan->v;
@@ -213,7 +215,7 @@ static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
                "train.global_batch %lld is not a multiple of data_parallel %lld x micro_batch %lld",
                LL(desc->global_batch), LL(plan->d), LL(plan->micro_batch));
     plan->micro_batches = desc->global_batch / (plan->d * plan->micro_batch);
-    double operations = operations_of(plan);
+    double operations = pw_plan_operations(plan);
     if (operations > MOST_OPERATIONS)
         REFUSE(at, "use a larger micro_batch or more data parallel ranks",
                "%lld micro-batches through %lld layers in %.0f chunks take %.3g operations, too many to simulate",

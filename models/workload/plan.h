@@ -88,6 +88,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
 pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char *file, int line, pw_error *error);
 extern const char *const pw_sharding_names[];
 
+/* Operations of a step on one rank of every stage together, roughly. */
+double pw_plan_operations(const pw_plan *plan);
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk);
 int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk); /* of the model, from 0 */
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);

@@ -17,6 +17,7 @@ typedef struct prepared {
     pw_job *job;
     double clock_ratio;
     const char *clock_source;
+    pw_variability_desc variability;
 } prepared;
 
 static void tear_down(prepared *s) {
@@ -64,8 +65,12 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     else if (s->clock_ratio == 1) note(&to, "GPUs run at the reference clock.");
     else note(&to, "GPUs run at %.3f of the reference clock, as asked.", s->clock_ratio);
     if (s->job->kernel_time_factor != 1)
-        note(&to, "Kernel times are multiplied by %.4f (stack %.3f; %.2f %% per doubling beyond %.0f GPUs: the slowest rank).",
-             s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter, plan->stack.jitter_from);
+        note(&to, "Kernel times are multiplied by %.4f: stack %.3f, the rest is what the slowest of the ranks is expected to lose.",
+             s->job->kernel_time_factor, plan->stack.kernel_time_factor);
+    if (s->variability.draws == PW_DRAWS_SAMPLED) note(&to, "The speed of each rank is drawn from the seed.");
+    if (s->variability.stragglers && s->variability.straggler_slowdown > 1)
+        note(&to, "%lld straggler%s, chosen by the seed, %g times as slow.", (long long)s->variability.stragglers,
+             s->variability.stragglers == 1 ? "" : "s", s->variability.straggler_slowdown);
     if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention)
         note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
     if (plan->first_short == 1 && plan->last_short == 1)
@@ -121,6 +126,28 @@ static pw_status check_memory(prepared *s, const pw_catalogue *catalogue, const 
 
 /* --- Run ---------------------------------------------------------------------------------------------------------- */
 
+/* Ranks drawn one by one are all different, so every one of them is simulated. */
+static pw_status check_draws(const prepared *s, pw_error *error) {
+    const double most = 1e7; /* operations: about ten seconds */
+    double operations = (double)s->plan.ranks * pw_plan_operations(&s->plan) / (double)s->plan.p;
+    if (s->variability.draws != PW_DRAWS_SAMPLED || operations <= most) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, NULL, 0, "use variability.draws = \"expected\"",
+                   "variability.draws = \"sampled\" simulates each of %lld ranks, about %.1g operations: too many", (long long)s->plan.ranks,
+                   operations);
+}
+
+static pw_status vary(prepared *s, const pw_catalogue *catalogue, const pw_train_desc *desc, uint64_t seed, pw_arena *arena,
+                      pw_error *error) {
+    pw_variability_desc *v = &s->variability;
+    PW_TRY(pw_variability_resolve(catalogue, desc->variability, v, error));
+    if (v->stragglers > s->plan.ranks)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "variability.stragglers %lld are more than the %lld GPUs",
+                       (long long)v->stragglers, (long long)s->plan.ranks);
+    PW_TRY(check_draws(s, error));
+    if (v->draws == PW_DRAWS_EXPECTED) s->job->kernel_time_factor *= 1 + pw_variability_slowest(v, s->plan.ranks);
+    return pw_variability_draw(v, seed, s->plan.ranks, arena, &s->job->slowdown_of_rank, error);
+}
+
 static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
                          const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
                          pw_arena *arena, pw_error *error) {
@@ -132,6 +159,7 @@ static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_ca
         s->clock_ratio = pw_training_clock(catalogue, device, s->plan.precision, &s->clock_source);
     if (options->kernel_time_factor > 0)
         s->job->kernel_time_factor *= options->kernel_time_factor / (options->plain ? 1 : s->plan.stack.kernel_time_factor);
+    if (!options->plain) PW_TRY(vary(s, catalogue, desc, options->seed, arena, error));
     PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &s->gpu, error));
     return pw_collectives_create(allocator, catalogue, s->cluster, true, &s->collectives, error);
 }
@@ -174,6 +202,7 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
              plan->model->bidirectional ? "full" : "causal", pw_precision_names[plan->precision], peak / 1e12);
     result->mfu_convention = pw_arena_text(arena, convention);
     if (!result->mfu_convention) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
+    result->step_spread = s->variability.spread_from > 0 ? pw_variability_step_spread(&s->variability, plan->ranks) : 0;
     result->parameters = pw_model_parameters(plan->model);
     result->device = device;
     result->gpus = plan->ranks;

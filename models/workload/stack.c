@@ -75,9 +75,8 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
 #define READ_NUMBER(column) PW_TRY(number_of(table, row, #column, &stack->column, error));
     PW_STACK_NUMBER_MAP(READ_NUMBER)
 #undef READ_NUMBER
-    if (!(stack->tp_exposed <= 1) || stack->jitter_from < 1)
-        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row),
-                       "tp_exposed is 0 to 1, jitter_from at least 1",
+    if (!(stack->tp_exposed <= 1))
+        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "tp_exposed is 0 to 1",
                        "stack %s has a value out of range", stack->name);
 
     const pw_table *factors = pw_catalogue_table(catalogue, "stack-factors");

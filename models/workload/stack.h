@@ -52,10 +52,7 @@
     X(gradient_fp16) X(gradient_bf16) X(optimizer_fp16) X(optimizer_bf16) /* bytes kept per parameter */ \
     X(saved_input_fp8)      /* fp8: bytes kept per element of a linear layer's input; other formats keep 2 */ \
     X(logits)               /* bytes kept per logit at the peak */                                       \
-    X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */ \
-    X(jitter)               /* longer kernels by this share for every doubling of the GPUs beyond jitter_from: the \
-                               slowest rank */                                                           \
-    X(jitter_from)          /* GPUs whose spread the sustained clock holds already: the commonest size of fitted steps */
+    X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */
 
 /* With experts: columns of the table stack-experts, numbers >= 0. Bytes are per element of a token's copy, or per token and
  * expert. */

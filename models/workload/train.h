@@ -17,6 +17,7 @@
 #include "models/program/executor.h"
 #include "models/workload/format.h"
 #include "models/workload/interval.h"
+#include "models/workload/variability.h"
 
 typedef enum pw_head { PW_HEAD_LANGUAGE_MODEL, PW_HEAD_MASKED_LM, PW_HEAD_SPAN } pw_head; /* see head.h */
 
@@ -75,6 +76,7 @@ typedef struct pw_train_desc {
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;
     double bucket_bytes;     /* gradient bucket; NaN: the stack's */
+    pw_variability_desc *variability; /* NULL: as on file */
     int64_t shard_group;     /* ranks (data x context) that share what is sharded, the rest repeat it (HSDP); 0: all */
     int reshard, hold_gradients; /* switches as above */
     double prefetch;         /* zero3: layers gathered ahead of their use; NaN: the stack's */
@@ -114,7 +116,7 @@ typedef struct pw_train_options {
     uint64_t seed;
     bool ignore_memory;    /* run a plan that does not fit (validation of published runs) */
     bool unfolded;         /* simulate every rank */
-    bool plain;            /* kernels at the reference clock, without sustained clocks and jitter: for tests of laws */
+    bool plain;            /* kernels at the reference clock, without sustained clocks and variability: for tests of laws */
     double clock_ratio;    /* of every GPU; 0: the sustained clock of a training step (training-clocks.csv) */
     double kernel_time_factor; /* 0: the stack's */
     const volatile int *interrupt;
@@ -130,6 +132,7 @@ typedef struct pw_stage_result {
 
 typedef struct pw_train_result {
     pw_interval interval;   /* of step_s */
+    double step_spread;     /* (p90 - p10) / median of one run's steps, expected */
     double step_s, tokens_per_s, tokens_per_s_per_gpu, flops_per_gpu; /* flops: model, causal */
     double mfu, mfu_full;   /* causal and full-attention conventions, of the dense peak of the precision named below */
     const char *mfu_convention; /* "model FLOPs, causal attention, dense bf16 peak 989.4 TFLOP/s" */
