@@ -163,7 +163,8 @@ static const struct { const char *name; pw_status (*apply)(const reader *r); } q
 static pw_status read_global_every(const reader *r, int64_t *every) {
     const json_t *types = given(r->config, "layer_types");
     bool found;
-    *every = (int64_t)pw_table_number_of(r->table, r->row, "global_every");
+    double on_file = pw_table_number_of(r->table, r->row, "global_every"); /* NaN: an empty cell */
+    *every = on_file > 0 ? (int64_t)on_file : 0;
     if (!types) return find_whole(r, "sliding_window_pattern", &found, every);
     size_t count = json_array_size(types), first = count;
     for (size_t i = count; i-- > 0;) {
