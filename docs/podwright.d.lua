@@ -64,6 +64,7 @@
 ---@field overlap_pipeline? "off"|"on"|"stack" Messages between stages do not hold up computation.
 ---@field cuda_graphs? "off"|"on"|"stack" Launch kernels at no cost to the host.
 ---@field bucket_bytes? podwright.quantity Size of a gradient bucket on the wire; left out: the stack's.
+---@field variability? podwright.variability How much ranks and steps differ from each other; left out: as on file.
 ---@field shard_group? integer Data (x context) parallel ranks that share what is sharded; groups of them repeat it (HSDP); 0: all ranks.
 ---@field reshard? "off"|"on"|"stack" With zero3, drop parameters after the forward pass and gather them again for the backward pass.
 ---@field hold_gradients? "off"|"on"|"stack" With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole.
@@ -109,6 +110,16 @@
 ---@field prediction_layers? integer Modules that predict further tokens (DeepSeek-V3): each a projection, a layer and the output layer once more.
 ---@overload fun(fields: table): podwright.model
 
+---@class podwright.variability How much ranks and steps differ from each other.
+---@field spread? number Share by which the slowest rank gets slower for every doubling of the ranks; left out: as on file.
+---@field spread_from? number Ranks whose slowest one the sustained clock holds already; left out: as on file.
+---@field tail_index? number Exponent of the Pareto tail of stumbles; smaller: rarer and longer; left out: as on file.
+---@field tail_scale? number Least stumble of a rank in a step, as a share of its kernels' time; 0: none; left out: as on file.
+---@field draws? "expected"|"sampled" expected: all ranks at the pace expected of the slowest; sampled: each rank draws its own, which simulates every rank.
+---@field stragglers? integer GPUs that are slow throughout; which ones, the seed decides.
+---@field straggler_slowdown? number Kernels of a straggler take so many times as long.
+---@overload fun(fields: table): podwright.variability
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -135,6 +146,10 @@ function o.train(fields) end
 ---@param fields podwright.model|string a table of fields, or a name
 ---@return podwright.model
 function o.model(fields) end
+---How much ranks and steps differ from each other.
+---@param fields podwright.variability|string a table of fields, or a name
+---@return podwright.variability
+function o.variability(fields) end
 
 ---@class podwright.units
 local u = {}
