@@ -42,7 +42,7 @@ static void predict(void *pointer, const double *values, double *predicted) {
     for (size_t i = 0; i < c->count; i++) {
         const pw_kernel_row *row = c->rows[i];
         pw_attention_shape shape = {row->batch, row->queries, row->keys, row->heads, row->kv_heads, row->head_dim, row->causal,
-                                    false};
+                                    .value_dim = row->head_dim};
         pw_kernel_cost cost;
         predicted[i] = 0;
         if (row->forward) {
