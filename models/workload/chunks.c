@@ -22,6 +22,7 @@ void reduce_add(lowering *low, list *ops, double parameters, double experts) {
     if (experts > 0)
         collective_add(low, ops, scatters ? PW_COLLECTIVE_REDUCE_SCATTER : PW_COLLECTIVE_ALL_REDUCE, GROUP_EXPERT_DATA,
                        experts * plan->gradient_wire_bytes, CATEGORY_DATA, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
+    offload_gradients(low, ops, parameters, experts, SLOT_REDUCED);
 }
 
 /* Equal neighbours are one loop. */
@@ -32,7 +33,10 @@ static void layers_add(lowering *low, list *ops, const unit *of, bool backward) 
         pw_layer_kind kind = pw_model_layer_kind(low->plan->model, from);
         for (length = 1; done + length < of->layers; length++)
             if (pw_model_layer_kind(low->plan->model, from + step * length) != kind) break;
-        call_add(low, ops, backward ? low->layers[kind].backward : low->layers[kind].forward, length);
+        uint32_t template_index = backward ? low->layers[kind].backward : low->layers[kind].forward;
+        if (!low->plan->desc->offload_activations) call_add(low, ops, template_index, length);
+        else
+            for (int64_t i = 0; i < length; i++) offload_layer(low, ops, from + step * i, template_index, backward);
     }
 }
 

@@ -139,6 +139,7 @@ static void lower_kind(lowering *low, pw_layer_kind kind) {
     host_wait_add(low, &forward, SLOT_COMPUTE);
     to->forward = template_add(low, "layer", &forward);
     if (low->plan->desc->recompute == PW_RECOMPUTE_FULL) call_add(low, &backward, to->forward, 1);
+    if (low->plan->regathers) regather_add(low, &backward, kind);
     layer_backward_add(low, &backward, kind);
     host_wait_add(low, &backward, SLOT_COMPUTE);
     to->backward = template_add(low, "layer backward", &backward);

@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "models/workload/lower.h"
+#include "models/workload/offload.h"
 #include "sim/math.h"
 
 static const pw_category categories[CATEGORY_COUNT] = {
     [CATEGORY_COMPUTE] = {"compute", PW_BLAME_COMPUTE},       [CATEGORY_TENSOR] = {"tp", PW_BLAME_LAYER_COMMUNICATION},
     [CATEGORY_PIPELINE] = {"pp", PW_BLAME_COMMUNICATION},     [CATEGORY_DATA] = {"dp", PW_BLAME_COMMUNICATION},
     [CATEGORY_CONTEXT] = {"cp", PW_BLAME_LAYER_COMMUNICATION}, [CATEGORY_MODEL] = {"gradient norm", PW_BLAME_COMMUNICATION},
-    [CATEGORY_OPTIMIZER] = {"optimizer", PW_BLAME_OPTIMIZER},
+    [CATEGORY_OPTIMIZER] = {"optimizer", PW_BLAME_OPTIMIZER}, [CATEGORY_OFFLOAD] = {"offload", PW_BLAME_COMMUNICATION},
     [CATEGORY_EXPERT] = {"ep", PW_BLAME_LAYER_COMMUNICATION}};
 
 typedef struct place {
@@ -176,6 +177,8 @@ pw_status pw_train_lower(const pw_catalogue *catalogue, const pw_cluster *cluste
     PW_TRY(pw_plan_make(catalogue, pw_cluster_device(cluster), pw_cluster_gpus(cluster), desc, plan, file, line, error));
     uint32_t node = pw_cluster_gpus_per_node(cluster), domain = pw_cluster_scaleup_domain(cluster);
     plan->experts.domain = domain > node ? domain : node;
+    if (desc->offload_optimizer)
+        PW_TRY(pw_host_update_rate(catalogue, pw_cluster_get_facts(cluster).server, node, &plan->update_Bps, error));
     PW_TRY(pw_plan_lower(plan, arena, job, error));
     if (plan->stack.cuda_graphs) return PW_OK;
     PW_TRY(pw_gpu_launch_s(catalogue, pw_cluster_host(cluster), &(*job)->launch_s, error));

@@ -9,6 +9,7 @@
  *   layers.c     templates: the passes of layers, embedding and output layer
  *   chunks.c     the chunks of a stage, their parameter and gradient buckets
  *   sharded.c    passes of a chunk whose parameters are gathered unit by unit
+ *   offload.c    copies to and from host memory, the update there
  *   schedule.c   the program of a stage: order of passes, messages, optimizer step
  *   lower.c      ranks, groups, peers; puts the job together
  */
@@ -18,7 +19,8 @@
 #include "models/workload/plan.h"
 
 enum stream { STREAM_COMPUTE, STREAM_TENSOR, STREAM_SEND_FORWARD, STREAM_RECV_FORWARD, STREAM_SEND_BACKWARD,
-              STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_REPLICA, STREAM_EXPERT, STREAM_COUNT };
+              STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_REPLICA, STREAM_EXPERT, STREAM_TO_HOST,
+              STREAM_TO_DEVICE, STREAM_HOST, STREAM_COUNT };
 
 enum { MOST_AHEAD = 8 }; /* units that zero3 gathers ahead, at most: the range of train.prefetch */
 
@@ -37,13 +39,19 @@ enum slot {
     SLOT_COMBINE,      /* and back */
     SLOT_SHARD,        /* the last gradient scattered within a shard group, not yet over the groups */
     SLOT_FREED,        /* zero3: the last unit whose parameters were dropped */
+    SLOT_REGATHERED,   /* zero3: a layer's parameters once more */
+    SLOT_OFFLOADED,    /* the last gradient in host memory */
+    SLOT_FETCHED,      /* the last copy to the device */
+    SLOT_UPDATED,      /* the last piece of the optimizer on the host */
+    SLOT_STORED_EVEN, SLOT_STORED_ODD, /* activations of even and odd layers in host memory */
+    SLOT_STARTED,      /* the last layer whose backward pass began */
     SLOT_UNIT,         /* zero3: gathers of units under way take turns */
     SLOT_UNIT_LAST = SLOT_UNIT + MOST_AHEAD,
     SLOT_COUNT
 };
 
 enum category { CATEGORY_COMPUTE, CATEGORY_TENSOR, CATEGORY_PIPELINE, CATEGORY_DATA, CATEGORY_CONTEXT, CATEGORY_MODEL,
-                CATEGORY_OPTIMIZER, CATEGORY_EXPERT, CATEGORY_COUNT };
+                CATEGORY_OPTIMIZER, CATEGORY_EXPERT, CATEGORY_OFFLOAD, CATEGORY_COUNT };
 
 /* Group roles in the job's table; peers: PEER_. A job without pipeline or context parallel lacks those roles. */
 enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_SHARD, GROUP_REPLICA,
@@ -178,8 +186,15 @@ void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category); /* the
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal);
 void reduce_add(lowering *low, list *ops, double parameters, double experts);
 
+/* offload.c */
+void offload_gradients(lowering *low, list *ops, double parameters, double experts, int16_t wait); /* if the job does */
+void fetch_parameters(lowering *low, list *ops, double parameters, double experts);
+void update_on_host(lowering *low, list *ops, double parameters, double experts, int64_t layers);
+void offload_layer(lowering *low, list *ops, int64_t layer, uint32_t template_index, bool backward);
+
 /* sharded.c: the passes of a chunk under zero3. */
 void sharded_passes(lowering *low, chunk_templates *of);
+void regather_add(lowering *low, list *ops, pw_layer_kind kind); /* between a layer's second forward and its backward pass */
 
 /* schedule.c: returns the stage's template. */
 uint32_t lower_stage(lowering *low, int64_t stage);

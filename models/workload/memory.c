@@ -36,7 +36,7 @@ static double expert_bytes(const pw_plan *plan, double input) {
 }
 
 /* Bytes kept of one layer and one micro-batch. full: nothing is computed again. */
-static double layer_activations(const pw_plan *plan, pw_layer_kind kind, int recompute) {
+double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int recompute) {
     const pw_model_shape *shape = &plan->shape;
     double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
     double divisor = plan->sequence_parallel ? t : 1, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
@@ -62,7 +62,7 @@ static double layers_activations(const pw_plan *plan, int64_t first, int64_t lay
     double bytes = 0;
     for (int64_t i = first; i < first + layers; i++) counts[pw_model_layer_kind(plan->model, i)]++;
     for (pw_layer_kind kind = 0; kind < PW_LAYER_KINDS; kind++)
-        if (counts[kind]) bytes += (double)counts[kind] * layer_activations(plan, kind, recompute);
+        if (counts[kind]) bytes += (double)counts[kind] * pw_plan_layer_activations(plan, kind, recompute);
     return bytes;
 }
 
@@ -76,11 +76,22 @@ static double activations_in_flight(const pw_plan *plan, int64_t stage) {
     return most * (double)pw_plan_in_flight(plan, stage);
 }
 
-static double largest_layer(const pw_plan *plan) {
+static double largest_layer(const pw_plan *plan, int recompute) {
     double most = 0;
     for (int64_t i = 0; i < plan->shape.layers; i++)
-        most = fmax(most, layer_activations(plan, pw_model_layer_kind(plan->model, i), PW_RECOMPUTE_NONE));
+        most = fmax(most, pw_plan_layer_activations(plan, pw_model_layer_kind(plan->model, i), recompute));
     return most;
+}
+
+/* What offload moves to the host. Gradients that leave as they are scattered are on the device only as buffers. */
+static void offload_states(const pw_plan *plan, bool gradients_leave, pw_memory_account *account) {
+    if (!plan->desc->offload_optimizer) return;
+    account->host += account->optimizer + account->gradients;
+    account->optimizer = 0;
+    if (gradients_leave) account->gradients = 0;
+    if (!plan->desc->offload_parameters) return;
+    account->host += account->weights;
+    account->weights = 0;
 }
 
 /* Parameters, gradients and optimizer. Sharded parameters are the fp32 copy in the optimizer's account; what is gathered for
@@ -100,10 +111,12 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
     account->optimizer = plan->optimizer_bytes * parameters / shards;
     double experts = pw_plan_stage_experts(plan, stage);
     if (experts > 0) { /* whole on each rank, or their optimizer's state over those that hold the same experts */
-        account->weights += in_use * experts;
-        account->gradients += plan->gradient_bytes * experts;
-        account->optimizer += plan->optimizer_bytes * experts / (plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data);
+        double over = plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data;
+        account->weights += (whole ? in_use : 0) * experts + (zero3 ? plan->sharded_parameter_bytes * experts / over : 0);
+        account->gradients += plan->gradient_bytes * experts / (shares ? over : 1);
+        account->optimizer += plan->optimizer_bytes * experts / over;
     }
+    offload_states(plan, shares, account);
 }
 
 /* Inputs of the final norm and of the head's multiplies; the peak of the logits. */
@@ -126,6 +139,11 @@ static pw_memory_account account_of(const pw_plan *plan, const pw_device *device
     double element = plan->format.element_bytes;
     double divisor = plan->sequence_parallel ? t : 1, in_flight = (double)pw_plan_in_flight(plan, stage);
     account.activations = activations_in_flight(plan, stage);
+    if (plan->desc->offload_activations) { /* two layers leave or arrive, one is at work */
+        double here = fmin(account.activations, 3 * largest_layer(plan, plan->desc->recompute));
+        account.host += account.activations - here;
+        account.activations = here;
+    }
 
     if (stage == 0) { /* token numbers; the mask of the embedding's dropout */
         double passes = in_flight / (double)plan->v;
@@ -142,7 +160,7 @@ static pw_memory_account account_of(const pw_plan *plan, const pw_device *device
     if (plan->sequence_parallel) account.buffers += 2 * element * tokens * h; /* gathered input and its gradient */
     if (plan->p > 1) account.buffers += 4 * element * tokens * h / divisor;   /* a message each way, each direction */
     if (plan->c > 1) account.buffers += 2 * 2 * element * tokens * (double)(plan->shape.key_width + plan->shape.value_width) / t;
-    if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += largest_layer(plan);
+    if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += largest_layer(plan, PW_RECOMPUTE_NONE);
 
     double used = account.weights + account.gradients + account.optimizer + account.activations + account.logits +
                   account.buffers;

@@ -2,6 +2,7 @@
 #include "models/workload/plan.h"
 
 #include "models/workload/head.h"
+#include "models/workload/offload.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -55,6 +56,12 @@ static const pw_field train_fields[] = {
     SWITCH_FIELD(hold_gradients, "With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole."),
     {"prefetch", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(prefetch), 0, 8, "", NULL, NULL,
      "With zero3, layers gathered ahead of their use; left out: as the stack does."},
+    {"offload_optimizer", PW_FIELD_BOOL, PW_UNIT_NONE, AT(offload_optimizer), 0, 0, "false", NULL, NULL,
+     "The optimizer's state is in host memory, and the CPUs update it."},
+    {"offload_parameters", PW_FIELD_BOOL, PW_UNIT_NONE, AT(offload_parameters), 0, 0, "false", NULL, NULL,
+     "With zero3 and offload_optimizer, parameters are in host memory and come over the host link before each use."},
+    {"offload_activations", PW_FIELD_BOOL, PW_UNIT_NONE, AT(offload_activations), 0, 0, "false", NULL, NULL,
+     "What the backward pass needs of a layer waits in host memory."},
     COUNT_FIELD(expert_parallel, 1, "1", "GPUs that share the experts of a layer; of those that share data, context and tensors."),
     COUNT_FIELD(expert_tensor_parallel, 1, "1", "GPUs that share every expert."),
     {"expert_imbalance", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(expert_imbalance), 1, 1e6, "1", NULL, NULL,
@@ -277,6 +284,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     }
     PW_TRY(pw_attention_slowdown_read(catalogue, plan->stack.name, device, &plan->attention, error));
     PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
+    PW_TRY(pw_plan_offload(plan, file, line, error));
     return pw_plan_experts(catalogue, plan, file, line, error);
 }
 

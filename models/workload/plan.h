@@ -68,11 +68,13 @@ typedef struct pw_plan {
     int64_t shards, replicas; /* ranks that share the sharded states (1: not sharded); groups of so many ranks */
     bool reshard;             /* zero3: parameters are dropped after the forward pass and gathered again */
     bool hold_gradients;      /* zero2, zero3: gradients stay whole until the last micro-batch */
+    bool regathers;           /* zero3, full recompute: parameters are dropped between the second forward and the backward pass */
     int64_t ahead_forward, ahead_backward; /* zero3: layers gathered ahead */
     double sharded_parameter_bytes;   /* zero3: kept per parameter beside the optimizer's state */
     double gather_copy, scatter_copy; /* zero3: bytes moved on the GPU per parameter gathered, per gradient scattered */
     pw_format format;
     pw_precision precision, precision16; /* of linear layers; of the rest: the format's */
+    double update_Bps; /* offload: of host memory for one GPU's optimizer; pw_host_update_rate sets it for a cluster */
     pw_attention_slowdown attention; /* of fused attention against the fitted kernel */
     double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
     double gradient_bytes, optimizer_bytes; /* kept per parameter */
@@ -87,6 +89,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
 /* sharding.c: what is shared out, over which ranks and when; for pw_plan_make. */
 pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char *file, int line, pw_error *error);
 extern const char *const pw_sharding_names[];
+/* memory.c: bytes that one layer and micro-batch leaves for the backward pass. */
+double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int recompute);
 
 /* Operations of a step on one rank of every stage together, roughly. */
 double pw_plan_operations(const pw_plan *plan);

@@ -190,7 +190,12 @@ static void finish_step(stage_writer *w) {
     if (plan->t * plan->p > 1) /* the norm of all gradients; every stage waits here for the slowest */
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_MODEL, 4, CATEGORY_MODEL, STREAM_DATA, SLOT_COMPUTE,
                        SLOT_NORM);
-    compute_add(low, &w->ops, optimizer_segment(low, parameters, experts, false), SLOT_NORM, CATEGORY_OPTIMIZER);
+    if (plan->desc->offload_optimizer) {
+        if (!shares_data && plan->sharding != PW_SHARDING_ZERO3) offload_gradients(low, &w->ops, parameters, experts, SLOT_COMPUTE);
+        update_on_host(low, &w->ops, parameters, experts, pw_plan_stage_layers(plan, w->stage));
+    } else {
+        compute_add(low, &w->ops, optimizer_segment(low, parameters, experts, false), SLOT_NORM, CATEGORY_OPTIMIZER);
+    }
     if (shares_data && !low->gathers_parameters && plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3)
         gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, 0, parameters, experts}, SLOT_COMPUTE, PW_NO_SLOT);
 }

@@ -8,6 +8,7 @@
  * used at once again, an embedding's gradient needs no weights, and a tied one is the output layer.
  */
 #include "models/workload/lower.h"
+#include "models/workload/offload.h"
 
 typedef struct walk {
     lowering *low;
@@ -35,8 +36,11 @@ static void copy(walk *w, int which, double bytes) {
 }
 
 static void gather(walk *w, int64_t i) {
-    if (i < (int64_t)w->of->unit_count && is_gathered(w, i))
-        gather_add(w->low, &w->ops, unit_at(w, i), SLOT_FREED, slot_of(w, i));
+    if (i >= (int64_t)w->of->unit_count || !is_gathered(w, i)) return;
+    const unit *of = unit_at(w, i);
+    bool far = w->low->plan->desc->offload_parameters;
+    if (far) fetch_parameters(w->low, &w->ops, of->parameters, of->experts);
+    gather_add(w->low, &w->ops, of, far ? SLOT_FETCHED : SLOT_FREED, slot_of(w, i));
 }
 
 static void compute(walk *w, int64_t i) {
@@ -44,7 +48,7 @@ static void compute(walk *w, int64_t i) {
     const unit *of = unit_at(w, i);
     if (is_gathered(w, i)) {
         wait_add(low, &w->ops, slot_of(w, i), CATEGORY_DATA);
-        copy(w, 0, low->plan->gather_copy * of->parameters);
+        copy(w, 0, low->plan->gather_copy * (of->parameters + of->experts));
     }
     unit_add(low, &w->ops, of, w->backward);
     op_add(low, &w->ops, PW_OP_DELAY, STREAM_COMPUTE, CATEGORY_DATA)->signal = SLOT_FREED;
@@ -52,9 +56,9 @@ static void compute(walk *w, int64_t i) {
 
 static void reduce(walk *w, int64_t i) {
     lowering *low = w->low;
-    double parameters = unit_at(w, i)->parameters;
-    copy(w, 1, low->plan->scatter_copy * parameters);
-    reduce_add(low, &w->ops, parameters, 0);
+    const unit *of = unit_at(w, i);
+    copy(w, 1, low->plan->scatter_copy * (of->parameters + of->experts));
+    reduce_add(low, &w->ops, of->parameters, of->experts);
     if (!low->reduces_behind) wait_add(low, &w->ops, SLOT_REDUCED, CATEGORY_DATA);
 }
 
@@ -65,18 +69,29 @@ static uint32_t pass(walk w, const char *name) {
         gather(&w, i + w.ahead);
         compute(&w, i);
         if (w.backward && i == count - 1)
-            compute_add(w.low, &w.ops, accumulate_segment(w.low, w.of->parameters / (double)w.low->plan->shards), SLOT_SCATTER,
+            compute_add(w.low, &w.ops, accumulate_segment(w.low, pw_plan_own(w.low->plan, w.of->parameters, w.of->experts)), SLOT_SCATTER,
                         CATEGORY_COMPUTE);
         if (w.reduces) reduce(&w, i);
     }
     return template_add(w.low, name, &w.ops);
 }
 
+void regather_add(lowering *low, list *ops, pw_layer_kind kind) {
+    const pw_plan *plan = low->plan;
+    double experts = 0;
+    for (int64_t i = plan->shape.layers; experts == 0 && i-- > 0;)
+        if (pw_model_layer_kind(plan->model, i) == kind) experts = pw_plan_layers_experts(plan, i, 1);
+    unit layer = {.kind = UNIT_LAYERS, .layers = 1, .parameters = pw_layer_parameters(plan->model, kind, plan->t), .experts = experts};
+    gather_add(low, ops, &layer, SLOT_COMPUTE, SLOT_REGATHERED);
+    wait_add(low, ops, SLOT_REGATHERED, CATEGORY_DATA);
+}
+
 /* Without reshard a pipeline's chunk stays whole until the end of the step, since other micro-batches are under way; without a
  * pipeline it is dropped after each backward pass. */
 void sharded_passes(lowering *low, chunk_templates *of) {
     const pw_plan *plan = low->plan;
-    bool shares = plan->d * plan->c > 1, always = shares && (plan->reshard || plan->p == 1);
+    bool shares = pw_plan_shares_data(plan) || plan->desc->offload_optimizer; /* or with the host alone */
+    bool always = shares && (plan->reshard || plan->p == 1);
     walk forward = {.low = low, .of = of, .ahead = plan->ahead_forward, .gathers = always};
     walk backward = {.low = low, .of = of, .ahead = plan->ahead_backward, .backward = true,
                      .gathers = shares && plan->reshard, .reduces = shares && !low->reduces_once};

@@ -79,6 +79,7 @@ typedef struct pw_train_desc {
     pw_variability_desc *variability; /* NULL: as on file */
     int64_t shard_group;     /* ranks (data x context) that share what is sharded, the rest repeat it (HSDP); 0: all */
     int reshard, hold_gradients; /* switches as above */
+    bool offload_optimizer, offload_parameters, offload_activations; /* to host memory; the CPU updates the optimizer */
     double prefetch;         /* zero3: layers gathered ahead of their use; NaN: the stack's */
     int64_t expert_parallel, expert_tensor_parallel; /* ranks that share the experts of a layer; that share every expert */
     double expert_imbalance; /* tokens of the busiest expert-parallel rank over the mean */
@@ -96,6 +97,7 @@ typedef struct pw_memory_account {
     double buffers;      /* gathered activations, messages, the layer being recomputed */
     double reserve;      /* context, libraries, fragmentation */
     double total, capacity;
+    double host;         /* offloaded: bytes of host memory per GPU, not in the total */
 } pw_memory_account;
 /* Closed account per stage (0 .. pipeline_parallel - 1). data_parallel must be given. */
 pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device, const pw_train_desc *desc,

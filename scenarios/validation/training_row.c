@@ -37,7 +37,9 @@ static pw_status describe_kind(description *d, pw_error *error) {
     if (isnan(d->out->measured)) return skip(d->prediction, "no step time%s", "");
     if (d->out->measured <= 0) return skip(d->prediction, "the step time is not positive%s", "");
     if (complete != 1) return skip(d->prediction, "the source leaves out shape, batch or parallel sizes%s", "");
-    if (*task && strcmp(task, "pretrain") != 0) return skip(d->prediction, "task '%s' is not modelled yet", task);
+    /* Fine-tuning of all weights costs what pre-training of that shape does. */
+    bool whole = strcmp(task, "sft") == 0 && strstr(text_of(d, "sharding"), "ZeRO3");
+    if (*task && !whole && strcmp(task, "pretrain") != 0) return skip(d->prediction, "task '%s' is not modelled yet", task);
     if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0 &&
         strcmp(arch, "moe") != 0)
         return skip(d->prediction, "architecture '%s' is not modelled yet", arch);
@@ -110,6 +112,9 @@ static pw_status describe_sharding(description *d, pw_error *error) {
                              table->lines[found], error));
     PW_TRY(pw_measured_integer(table, (uint32_t)found, "group", 0, &job->shard_group, error));
     if (job->shard_group < 0) job->shard_group = d->out->gpus_per_node;
+    int64_t offload;
+    PW_TRY(pw_measured_integer(table, (uint32_t)found, "offload", 0, &offload, error));
+    job->offload_optimizer = offload == 1;
     if (strcmp(pw_measured_text(table, (uint32_t)found, "reshard"), "off") == 0) job->reshard = 0;
     return PW_OK;
 }
@@ -132,7 +137,7 @@ static pw_status describe_method(description *d, pw_error *error) {
     if (*ran) recompute = ran;
     if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
     else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;
-    else if (strcmp(recompute, "full") == 0) job->recompute = PW_RECOMPUTE_FULL;
+    else if (starts_with(recompute, "full")) job->recompute = PW_RECOMPUTE_FULL;
     else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
 
     PW_TRY(describe_sharding(d, error));
@@ -172,6 +177,21 @@ static pw_status describe_machine(description *d, pw_error *error) {
     return PW_OK;
 }
 
+/* "As needed", as some sources say: what the account says does not fit goes to the host, activations first. */
+static pw_status describe_offload(description *d, pw_error *error) {
+    (void)error;
+    pw_train_desc *job = &d->out->job;
+    if (!strstr(text_of(d, "recompute"), "offload")) return PW_OK;
+    for (int step = 0; step < 3; step++) {
+        pw_memory_account account;
+        job->offload_activations = step >= 1;
+        job->offload_optimizer = step >= 2;
+        if (pw_train_memory(d->catalogue, d->out->device, job, 0, &account, NULL) != PW_OK) return PW_OK; /* the run says why */
+        if (account.total <= account.capacity) break;
+    }
+    return PW_OK;
+}
+
 static pw_status check_sizes(description *d, pw_error *error) {
     (void)error;
     const pw_train_desc *job = &d->out->job;
@@ -185,7 +205,8 @@ static pw_status check_sizes(description *d, pw_error *error) {
 pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
                    pw_training_row *out, pw_prediction *prediction, bool *runs, pw_error *error) {
     static pw_status (*const steps[])(description *d, pw_error *error) = {describe_kind,   describe_model,   describe_plan,
-                                                                          describe_method, describe_machine, check_sizes};
+                                                                          describe_method, describe_machine, check_sizes,
+                                                                          describe_offload};
     description d = {context->state, context->catalogue, input, row, arena, out, prediction};
     *runs = false;
     prediction->why[0] = '\0';

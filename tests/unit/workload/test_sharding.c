@@ -35,6 +35,18 @@ PW_TEST(zero3_moves_three_times_the_parameters_per_micro_batch) {
     }
 }
 
+/* DeepSpeed, whose layers exceed its limits: gathered again between the second forward and the backward pass. */
+PW_TEST(a_stack_that_gathers_again_moves_four_times_the_parameters) {
+    pw_model_desc model = small();
+    double layers = of_layers(&model), ends = pw_model_parameters(&model) - layers;
+    pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 16);
+    desc.stack = "deepspeed-2022";
+    for (int full = 0; full < 2; full++) {
+        desc.recompute = full ? PW_RECOMPUTE_FULL : PW_RECOMPUTE_NONE;
+        PW_EXPECT_NEAR(bytes_of(&desc, 1), 8.0 * 2 * ((full ? 4 : 3) * 2 * layers + 2 * 2 * ends), 1e-12);
+    }
+}
+
 PW_TEST(zero2_scatters_each_micro_batch_unless_held) {
     pw_model_desc model = small();
     double n = pw_model_parameters(&model);
