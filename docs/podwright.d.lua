@@ -69,6 +69,9 @@
 ---@field reshard? "off"|"on"|"stack" With zero3, drop parameters after the forward pass and gather them again for the backward pass.
 ---@field hold_gradients? "off"|"on"|"stack" With zero2 and zero3, scatter gradients after the last micro-batch only, and keep them whole.
 ---@field prefetch? number With zero3, layers gathered ahead of their use; left out: as the stack does.
+---@field offload_optimizer? boolean The optimizer's state is in host memory, and the CPUs update it.
+---@field offload_parameters? boolean With zero3 and offload_optimizer, parameters are in host memory and come over the host link before each use.
+---@field offload_activations? boolean What the backward pass needs of a layer waits in host memory.
 ---@field expert_parallel? integer GPUs that share the experts of a layer; of those that share data, context and tensors.
 ---@field expert_tensor_parallel? integer GPUs that share every expert.
 ---@field expert_imbalance? number Tokens of the busiest expert-parallel rank over the mean; 1: balance is forced, as benchmarks do.
