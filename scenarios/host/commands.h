@@ -6,7 +6,7 @@
 #include "scenarios/host/scenario.h"
 
 extern const pw_command pw_command_run, pw_command_describe, pw_command_catalogue, pw_command_explain,
-    pw_command_validate, pw_command_calibrate, pw_command_version, pw_command_help;
+    pw_command_validate, pw_command_calibrate, pw_command_import, pw_command_version, pw_command_help;
 
 /* Options that every command which loads a scenario shares, for its table. */
 #define PW_SCENARIO_OPTIONS                                                                                              \
