@@ -7,8 +7,6 @@
  * docs/models/memory.md.
  */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "models/workload/plan.h"
 
@@ -130,7 +128,7 @@ static double head_activations(const pw_plan *plan) {
     return bytes + plan->stack.logits * reached * (double)plan->vocabulary / (double)plan->t;
 }
 
-static pw_memory_account account_of(const pw_plan *plan, const pw_device *device, int64_t stage) {
+pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, int64_t stage) {
     pw_memory_account account = {0};
     double parameters = pw_plan_stage_parameters(plan, stage);
     state_bytes(plan, stage, parameters, &account);
@@ -177,80 +175,6 @@ pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device
     if (stage < 0 || stage >= plan.p)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "stages count from 0", "there is no stage %lld of %lld",
                        (long long)stage, (long long)plan.p);
-    *account = account_of(&plan, device, stage);
-    return PW_OK;
-}
-
-/* The largest total over the stages. */
-static double largest(const pw_plan *plan, const pw_device *device) {
-    double most = 0;
-    for (int64_t stage = 0; stage < plan->p; stage++) {
-        double total = account_of(plan, device, stage).total;
-        if (total > most) most = total;
-    }
-    return most;
-}
-
-/* One way to change the job; effort orders the ways by how much they change and cost. */
-typedef struct change {
-    pw_train_desc desc;
-    double effort;
-} change;
-
-static void describe(const pw_train_desc *from, const pw_train_desc *to, double bytes, double capacity, char *text,
-                     size_t size) {
-    static const char *const recompute[] = {"none", "selective", "full"};
-    size_t used = 0;
-    text[0] = '\0';
-#define SAY(...)                                                                                          \
-    (used += used < size ? (size_t)snprintf(text + used, size - used, "%s", used ? ", " : "") : 0,        \
-     used += used < size ? (size_t)snprintf(text + used, size - used, __VA_ARGS__) : 0)
-    if (from->recompute != to->recompute) SAY("recompute = \"%s\"", recompute[to->recompute]);
-    if (from->sharding != to->sharding) SAY("sharding = \"zero1\"");
-    if (from->micro_batch != to->micro_batch) SAY("micro_batch = %lld", (long long)to->micro_batch);
-    if (from->tensor_parallel != to->tensor_parallel) SAY("tensor_parallel = %lld", (long long)to->tensor_parallel);
-    if (from->pipeline_parallel != to->pipeline_parallel)
-        SAY("pipeline_parallel = %lld", (long long)to->pipeline_parallel);
-    if (from->virtual_stages != to->virtual_stages) SAY("virtual_stages = %lld", (long long)to->virtual_stages);
-#undef SAY
-    if (used < size) snprintf(text + used, size - used, " (%.1f of %.1f GB)", bytes / 1e9, capacity / 1e9);
-}
-
-pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, int64_t close_gpus,
-                               const pw_train_desc *desc, pw_arena *arena, const char **text, pw_error *error) {
-    *text = "";
-    change best = {.effort = INFINITY};
-    double best_bytes = 0;
-    for (int recompute = desc->recompute; recompute <= PW_RECOMPUTE_FULL; recompute++)
-        for (int sharding = desc->sharding; sharding <= PW_SHARDING_ZERO1; sharding++)
-            for (int batch = 0; batch < (desc->micro_batch > 1 ? 2 : 1); batch++)
-                for (int tensor = 0; tensor <= 4; tensor++)
-                    for (int pipeline = 0; pipeline <= 6; pipeline++)
-                        for (int straight = 0; straight < (desc->virtual_stages > 1 ? 2 : 1); straight++) {
-                            change way = {.desc = *desc};
-                            way.desc.recompute = recompute;
-                            way.desc.sharding = sharding;
-                            if (batch) way.desc.micro_batch = 1;
-                            if (straight) way.desc.virtual_stages = 1;
-                            way.desc.tensor_parallel <<= tensor;
-                            way.desc.pipeline_parallel <<= pipeline;
-                            if (tensor || pipeline) way.desc.data_parallel = 0;
-                            if (way.desc.tensor_parallel > close_gpus && tensor) continue;
-                            way.effort = (recompute > desc->recompute) + 1.5 * (recompute - desc->recompute > 1) +
-                                         0.5 * (sharding != desc->sharding) + 0.75 * batch + 0.6 * straight +
-                                         1.1 * tensor + 1.2 * pipeline;
-                            if (way.effort == 0 || way.effort >= best.effort) continue;
-                            pw_plan plan;
-                            if (pw_plan_make(catalogue, device, gpus, &way.desc, &plan, NULL, 0, NULL) != PW_OK) continue;
-                            double bytes = largest(&plan, device);
-                            if (bytes > device->memory_bytes) continue;
-                            best = way;
-                            best_bytes = bytes;
-                        }
-    if (isinf(best.effort)) return PW_OK;
-    char words[400];
-    describe(desc, &best.desc, best_bytes, device->memory_bytes, words, sizeof words);
-    *text = pw_arena_text(arena, words);
-    if (!*text) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a message");
+    *account = pw_plan_memory(&plan, device, stage);
     return PW_OK;
 }

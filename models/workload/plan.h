@@ -89,6 +89,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
 /* sharding.c: what is shared out, over which ranks and when; for pw_plan_make. */
 pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char *file, int line, pw_error *error);
 extern const char *const pw_sharding_names[];
+/* memory.c: the closed account of a stage. */
+pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, int64_t stage);
 /* memory.c: bytes that one layer and micro-batch leaves for the backward pass. */
 double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int recompute);
 

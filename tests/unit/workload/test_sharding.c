@@ -194,6 +194,21 @@ PW_TEST(memory_of_gathered_units_grows_with_the_layers_ahead) {
     PW_EXPECT_NEAR(grouped.optimizer, account(&desc).optimizer, 1e-12);
 }
 
+/* 13 billion parameters on one node: with the states shared out it fits as it is. */
+PW_TEST(the_nearest_plan_names_sharding_and_offload) {
+    pw_model_desc model = preset("gpt3-13b");
+    pw_train_desc desc = job(&model, "fms-fsdp-2024", 2048, 8);
+    desc.sharding = PW_SHARDING_ZERO1;
+    desc.recompute = PW_RECOMPUTE_FULL;
+    pw_error error = {0};
+    const char *text = "";
+    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 8, 1, &desc, arena(), &text, &error), &error);
+    PW_EXPECT_CONTAINS(text, "sharding = \"zero");
+    desc.global_batch = 1;
+    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 1, 1, &desc, arena(), &text, &error), &error);
+    PW_EXPECT_CONTAINS(text, "offload_optimizer = true");
+}
+
 /* --- Refusals ---------------------------------------------------------------------------------------------------- */
 
 static void expect_refused(const pw_train_desc *desc, const char *what) {
