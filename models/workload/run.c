@@ -76,6 +76,8 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     if (plan->first_short == 1 && plan->last_short == 1)
         note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);
+    if (result->stages[0].memory.host > 0)
+        note(&to, "Offloaded: %.1f GB of host memory per GPU on stage 0.", result->stages[0].memory.host / 1e9);
     if (plan->vocabulary != plan->model->vocabulary)
         note(&to, "The vocabulary is padded from %lld to %lld tokens; model FLOPs count the former.",
              (long long)plan->model->vocabulary, (long long)plan->vocabulary);
