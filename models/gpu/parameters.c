@@ -194,7 +194,8 @@ pw_status pw_parameter_choose(const pw_catalogue *catalogue, const pw_table *tab
     choice->flop_efficiency = NAN;
     PW_TRY(choose_at(&s, device, precision, choice, &found, error));
     if (found) return PW_OK;
-    PW_TRY(choose_at(&s, device, PW_PRECISION_BF16, choice, &found, error));
+    if (precision == PW_PRECISION_FP4) PW_TRY(choose_at(&s, device, PW_PRECISION_FP8, choice, &found, error)); /* the nearest kin */
+    if (!found) PW_TRY(choose_at(&s, device, PW_PRECISION_BF16, choice, &found, error));
     if (!found)
         return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "podwright-fit writes this file",
                        "no row serves %s, architecture %s", device->name, device->arch);

@@ -67,6 +67,7 @@ double pw_layer_parameters(const pw_model_desc *model, pw_layer_kind kind, int64
     double split = attention_weights(model, &shape) + mlp_weights(&shape, ffn), whole = 2 * h; /* two norms */
     whole += compressing_weights(model, &shape) + (double)(model->query_rank + model->latent_rank); /* and their norms */
     if (experts) whole += h * (double)model->experts;
+    if (model->query_norm) whole += 2 * (double)shape.head_dim;
     if (model->biases) {
         split += (double)(shape.query_width + shape.key_width + shape.value_width + shape.fc1 * ffn);
         whole += 2 * h + 2 * h; /* of the norms; of the two row-parallel layers */

@@ -6,6 +6,8 @@
  * when the passes of two micro-batches are interleaved. The expert stream is served in order, so what other work cannot
  * cover is exposed as well.
  */
+#include <math.h>
+
 #include "models/workload/lower.h"
 
 /* --- Kernels ----------------------------------------------------------------------------------------------------- */
@@ -36,14 +38,27 @@ static void sort_copies(lowering *low, bool arrived) {
                plan->stack.experts.sort_kernels);
 }
 
-/* [rows, k] x [k, n] for each local expert: one launch whose tiles fill waves over all experts, or one launch each. */
+/* [rows, k] x [k, n] for each local expert: one launch whose tiles fill waves over all experts, or several for some each. */
 static void multiply_each(lowering *low, int64_t m, int64_t n, int64_t k, double output_bytes) {
     const pw_plan *plan = low->plan;
-    bool grouped = plan->stack.experts.grouped != 0;
+    int64_t local = plan->experts.local, together = (int64_t)plan->stack.experts.together;
+    if (!together || together > local) together = local;
     part_add(low, &(pw_kernel){.kind = PW_KERNEL_GEMM, .precision = plan->precision,
-                               .gemm = {.batch = grouped ? plan->experts.local : 1, .m = m, .n = n, .k = k,
+                               .gemm = {.batch = together, .m = m, .n = n, .k = k,
                                         .output_bytes_per_element = output_bytes, .quantised = true}},
-             grouped ? 1 : (uint32_t)plan->experts.local);
+             (uint32_t)(local / together));
+    if (local % together == 0) return;
+    pw_kernel last = *((pw_kernel *)low->kernels.items + low->kernels.count - 1);
+    last.gemm.batch = local % together;
+    part_add(low, &last, 1);
+}
+
+static void cast_each(lowering *low, double per_token) {
+    const pw_plan *plan = low->plan;
+    const pw_stack *stack = &plan->stack;
+    double kernels = fmax(stack->cast_kernels, stack->experts.casts_each * (double)plan->experts.local);
+    if (!pw_plan_casts(plan)) return;
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->experts.inner * per_token * plan->experts.arrived * stack->cast_factor, kernels);
 }
 
 static void activation(lowering *low, double inner, bool backward) {
@@ -51,14 +66,15 @@ static void activation(lowering *low, double inner, bool backward) {
     const pw_stack *stack = &plan->stack;
     double bytes = plan->model->gated ? (backward ? stack->gated_backward : stack->gated_forward)
                                       : (backward ? stack->mlp_backward : stack->mlp_forward);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, element_bytes(plan, plan->experts.arrived * inner * bytes),
+    if (plan->model->biases) bytes *= stack->experts.biased;
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, element_bytes(plan, stack->experts.inner * plan->experts.arrived * inner * bytes),
                backward ? stack->mlp_kernels_backward : stack->mlp_kernels_forward);
 }
 
 static void experts_forward(lowering *low) {
     const pw_plan *plan = low->plan;
     int64_t inner = plan->shape.expert_ffn / plan->experts.tensor, h = plan->shape.hidden, rows = plan->experts.rows;
-    cast_of(low, plan->experts.arrived, plan->stack.cast_input * (double)h + plan->stack.cast_inner * (double)inner);
+    cast_each(low, plan->stack.cast_input * (double)h + plan->stack.cast_inner * (double)inner);
     multiply_each(low, rows, plan->shape.fc1 * inner, h, 0);
     activation(low, (double)inner, false);
     multiply_each(low, rows, h, inner, 0);
@@ -68,8 +84,7 @@ static void experts_backward(lowering *low) {
     const pw_plan *plan = low->plan;
     int64_t inner = plan->shape.expert_ffn / plan->experts.tensor, h = plan->shape.hidden, rows = plan->experts.rows;
     double weights = (double)plan->experts.local * (double)(h * inner * (plan->shape.fc1 + 1));
-    cast_of(low, plan->experts.arrived,
-            plan->stack.cast_gradient * (double)h + plan->stack.cast_gradient_inner * (double)(plan->shape.fc1 * inner));
+    cast_each(low, plan->stack.cast_gradient * (double)h + plan->stack.cast_gradient_inner * (double)(plan->shape.fc1 * inner));
     if (pw_plan_recomputes(plan, PW_MODULE_EXPERT_ACTIVATION)) activation(low, (double)inner, false);
     multiply_each(low, rows, inner, h, 0);
     multiply_each(low, h, inner, rows, OUTPUT_COUNTED_APART);
@@ -129,7 +144,7 @@ static double travel_bytes(const pw_plan *plan, bool to_experts) {
         double share = pw_expert_copies(plan->model, units) / (double)plan->model->experts_per_token;
         if (share < 1) copies *= share;
     }
-    if (to_experts && plan->precision == PW_PRECISION_FP8) element = plan->stack.experts.dispatch_fp8;
+    if (to_experts && pw_plan_casts(plan)) element = plan->stack.experts.dispatch_fp8;
     return copies * (double)plan->shape.hidden * element;
 }
 
@@ -165,6 +180,8 @@ void experts_add(lowering *low, list *ops, const layer_segments *s, bool backwar
     bool beside = low->plan->stack.experts.shared_beside;
     compute_add(low, ops, backward ? s->combine : s->router, SLOT_SCATTER, CATEGORY_COMPUTE);
     if (!beside) shared_add(low, ops, s);
+    if (!backward && low->plan->stack.experts.host_waits && !low->plan->stack.cuda_graphs)
+        op_add(low, ops, PW_OP_SYNC, STREAM_COMPUTE, CATEGORY_COMPUTE)->waits[0] = SLOT_COMPUTE;
     exchange_add(low, ops, true, SLOT_DISPATCH);
     if (beside) shared_add(low, ops, s);
     compute_add(low, ops, s->experts, SLOT_DISPATCH, CATEGORY_COMPUTE);

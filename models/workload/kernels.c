@@ -69,12 +69,11 @@ double hidden_bytes(const pw_plan *plan, double per_element) { /* of the tokens 
     return wide_bytes(plan, per_element) * tokens * (double)plan->shape.hidden;
 }
 
-void cast_of(lowering *low, double tokens, double per_token) {
-    if (low->plan->precision != PW_PRECISION_FP8) return;
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, per_token * tokens * low->plan->stack.cast_factor, low->plan->stack.cast_kernels);
+void cast(lowering *low, double per_token) {
+    if (!pw_plan_casts(low->plan)) return;
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, per_token * (double)low->plan->tokens * low->plan->stack.cast_factor,
+               low->plan->stack.cast_kernels);
 }
-
-void cast(lowering *low, double per_token) { cast_of(low, (double)low->plan->tokens, per_token); }
 
 static void attend(lowering *low, int64_t batch, int64_t queries, int64_t keys, int64_t window, bool causal, bool backward) {
     const pw_plan *plan = low->plan;

@@ -96,7 +96,7 @@ static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
     const layer_segments *s = &low->layers[kind].forward_segments;
     double hidden = hidden16(plan), input = attention_input16(plan);
-    bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
+    bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL,
                .gather_bytes = small ? input / 2 : input, .scatter_bytes = hidden, .ring_bytes = ring_bytes(plan)};
     if (b.ring || b.multiply != PW_NONE) block_add(low, ops, &b);
@@ -115,7 +115,7 @@ static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
     const layer_segments *s = &low->layers[kind].backward_segments;
     double hidden = hidden16(plan);
-    bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
+    bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     block b = {.norm = s->mlp_norm, .multiply = s->mlp, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
                .regather_bytes = plan->stack.tp_regather ? (small ? hidden / 2 : hidden) : 0,
                .ring_bytes = 2 * ring_bytes(plan)}; /* keys, values and their gradients */

@@ -128,7 +128,6 @@ void rows_of_last(lowering *low, int64_t elements);
 void linear_forward(lowering *low, int64_t n, int64_t k);
 void linear_backward(lowering *low, int64_t n, int64_t k);
 void cast(lowering *low, double per_token); /* fp8: bytes per token that casts move */
-void cast_of(lowering *low, double tokens, double per_token);
 void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward);
 double element_bytes(const pw_plan *plan, double bytes); /* a stack's count for 16-bit tensors, in the job's format */
 double wide_bytes(const pw_plan *plan, double bytes);    /* the same for norms, residuals and softmax */

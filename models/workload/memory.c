@@ -39,7 +39,7 @@ double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int re
     double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
     double divisor = plan->sequence_parallel ? t : 1, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
     if (recompute == PW_RECOMPUTE_FULL) return wide * tokens * h / divisor; /* the layer's input alone */
-    double input = plan->precision == PW_PRECISION_FP8 ? plan->stack.saved_input_fp8 : element; /* of a linear layer */
+    double input = pw_plan_casts(plan) ? plan->stack.saved_input_fp8 : element; /* of a linear layer */
     bool experts = kind & PW_LAYER_EXPERTS, mlp = experts || !pw_plan_recomputes(plan, PW_MODULE_MLP);
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
     double normed = pw_plan_recomputes(plan, PW_MODULE_NORM) ? 0 : 2 * input * h;

@@ -68,6 +68,8 @@ static const pw_field model_fields[] = {
      "Latent attention: rotary width of a head, beside head_dim; all heads share its keys."},
     {"value_dim", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(value_dim), 0, 65536, "0", NULL, NULL,
      "Latent attention: width of a head's values; 0: head_dim."},
+    {"query_norm", PW_FIELD_BOOL, PW_UNIT_NONE, AT(query_norm), 0, 0, "false", NULL, NULL,
+     "Norms of queries and keys, head by head (Qwen3)."},
     {"prediction_layers", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(prediction_layers), 0, 100, "0", NULL, NULL,
      "Modules that predict further tokens (DeepSeek-V3): each a projection, a layer and the output layer once more."},
     {NULL}};

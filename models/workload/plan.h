@@ -121,6 +121,10 @@ double pw_plan_prediction_parameters(const pw_plan *plan); /* of all modules tha
 double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage); /* without experts that a router picks */
 double pw_plan_largest_unit(const pw_plan *plan, int64_t stage); /* parameters that zero3 gathers at once */
 double pw_plan_stage_experts(const pw_plan *plan, int64_t stage);    /* those */
+/* Linear layers in 8 bits or fewer: their operands are cast. */
+static inline bool pw_plan_casts(const pw_plan *plan) {
+    return plan->precision == PW_PRECISION_FP8 || plan->precision == PW_PRECISION_FP4;
+}
 static inline bool pw_plan_shares_data(const pw_plan *plan) { return plan->d * plan->c > 1 || plan->experts.data > 1; }
 static inline bool pw_plan_recomputes(const pw_plan *plan, pw_module module) { return plan->modules >> module & 1; }
 

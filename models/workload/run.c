@@ -48,7 +48,7 @@ __attribute__((format(printf, 2, 3))) static void note(notes *to, const char *fo
 
 static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result *result, pw_error *error) {
     const pw_plan *plan = &s->plan;
-    notes to = {.arena = arena, .capacity = 16};
+    notes to = {.arena = arena, .capacity = 20};
     to.items = pw_arena_alloc(arena, to.capacity * sizeof *to.items);
     if (!to.items) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
@@ -60,6 +60,9 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
         note(&to, "Attention: %s.", pw_gpu_provenance(s->gpu, PW_KERNEL_ATTENTION, plan->precision16));
     note(&to, "Kernels that move memory: %s.", pw_gpu_provenance(s->gpu, PW_KERNEL_ELEMENTWISE, plan->precision16));
     note(&to, "Collectives: %s.", pw_collectives_provenance(s->collectives));
+    if (plan->model->experts)
+        note(&to, "Experts: %s (%s); tokens of the busiest rank over the mean: %.3g.", plan->stack.experts.text,
+             plan->stack.experts.source, plan->desc->expert_capacity > 0 ? plan->desc->expert_capacity : plan->desc->expert_imbalance);
     if (s->clock_source && *s->clock_source)
         note(&to, "GPUs run at %.3f of the reference clock: %s.", s->clock_ratio, s->clock_source);
     else if (s->clock_ratio == 1) note(&to, "GPUs run at the reference clock.");

@@ -38,6 +38,14 @@ static void attention_core(lowering *low, pw_layer_kind kind, bool backward) {
     else flash(low, kind & PW_LAYER_LOCAL, low->plan->sequence, low->plan->sequence, !low->plan->model->bidirectional, backward);
 }
 
+static void query_norm(lowering *low, bool backward) {
+    const pw_plan *plan = low->plan;
+    if (!plan->model->query_norm) return;
+    double elements = (double)plan->tokens * (double)(plan->shape.query_width + plan->shape.key_width) / (double)plan->t;
+    move_bytes(low, PW_KERNEL_NORM, wide_bytes(plan, elements * (backward ? plan->stack.norm_backward : plan->stack.norm_forward)),
+               2 * (backward ? plan->stack.norm_kernels_backward : plan->stack.norm_kernels_forward));
+}
+
 static void attention_in_forward(lowering *low) {
     const pw_plan *plan = low->plan;
     const pw_model_shape *shape = &plan->shape;
@@ -52,6 +60,7 @@ static void attention_in_forward(lowering *low) {
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_forward * q + plan->stack.key_forward * k)),
                plan->stack.attention_kernels_forward);
+    query_norm(low, false);
 }
 
 static void attention_in_backward(lowering *low) {
@@ -63,6 +72,7 @@ static void attention_in_backward(lowering *low) {
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_backward * q + plan->stack.key_backward * k)) +
                    plan->stack.wgrad_accumulate * weights,
                plan->stack.attention_kernels_backward);
+    query_norm(low, true);
     cast(low, plan->stack.cast_gradient * (double)shape->hidden +
                   plan->stack.cast_gradient_inner * (q + k + (double)shape->value_width / t));
     if (shape->latent) {

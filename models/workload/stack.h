@@ -57,7 +57,11 @@
 /* With experts: columns of the table stack-experts, numbers >= 0. Bytes are per element of a token's copy, or per token and
  * expert. */
 #define PW_STACK_EXPERT_MAP(X)                                                                           \
-    X(grouped)              /* 1: one kernel multiplies for all local experts; 0: one each */             \
+    X(together)             /* local experts that one kernel multiplies for; 0: all */                   \
+    X(casts_each)           /* fp8: kernels of a cast per local expert; 0: one set for all */            \
+    X(inner)                /* share of the experts' activation and cast bytes that multiplies do not do on the way */ \
+    X(biased)               /* factor on the activation's bytes where experts carry biases */            \
+    X(host_waits)           /* 1: the host learns how many tokens came before it launches a forward pass's experts */ \
     X(once)                 /* 1: a token travels once to a rank (between domains: to a domain) that needs it; 0: one copy \
                                per expert */                                                             \
     X(shared_beside)        /* 1: shared experts work while tokens are on their way */                    \

@@ -45,6 +45,7 @@ typedef struct pw_model_desc {
     int64_t expert_ffn, shared_ffn;     /* inner widths; 0: ffn; 0: no shared experts */
     int64_t dense_layers, experts_every; /* leading layers without experts; every so manieth of the layers has them */
     int64_t query_rank, latent_rank, rotary_dim, value_dim; /* latent attention; latent_rank 0: plain */
+    bool query_norm;                    /* norms of queries and keys (Qwen3) */
     int64_t prediction_layers;          /* modules that predict further tokens */
 } pw_model_desc;
 extern const pw_kind pw_model_kind;

@@ -127,8 +127,9 @@ static pw_status describe_method(description *d, pw_error *error) {
     if (strcmp(precision, "fp16") == 0 || strcmp(precision, "amp") == 0) job->precision = PW_PRECISION_FP16;
     else if (starts_with(precision, "bf16")) job->precision = PW_PRECISION_BF16;
     else if (starts_with(precision, "fp8") || starts_with(precision, "mxfp8")) job->precision = PW_PRECISION_FP8;
+    else if (starts_with(precision, "nvfp4")) job->precision = PW_PRECISION_FP4;
     else return skip(d->prediction, "precision '%s' is not modelled yet", precision);
-    d->out->width = job->precision == PW_PRECISION_FP8 ? "8" : "16";
+    d->out->width = job->precision == PW_PRECISION_FP8 || job->precision == PW_PRECISION_FP4 ? "8" : "16";
     d->out->arithmetic = (pw_precision)job->precision;
 
     /* What the times show that ran, where the row's word is of a configuration. */

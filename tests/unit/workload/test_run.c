@@ -61,7 +61,7 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("train.sequence is 0", "Tokens of a sequence", no_sequence);
     expect_refusal("too many tokens", "beyond any", absurd_sequence);
     expect_refusal("no software stack is called 'megatron-1066'", "megatron-2021", unknown_stack);
-    expect_refusal("training in fp4 is not modelled", "number formats: fp32", narrow_format);
+    expect_refusal("H100-SXM5-80GB has no fp4 arithmetic", "another precision or GPU", narrow_format);
     expect_refusal("sequence 8190 is not a multiple of 2 x context_parallel 4", "two equal slices", odd_context);
     expect_refusal("context parallel needs flash attention", "flash_attention", no_flash);
     expect_refusal("train.model is missing", "The model to train", no_model);
