@@ -110,6 +110,7 @@
 ---@field latent_rank? integer Latent attention (DeepSeek MLA): width to which keys and values are compressed; 0: plain attention.
 ---@field rotary_dim? integer Latent attention: rotary width of a head, beside head_dim; all heads share its keys.
 ---@field value_dim? integer Latent attention: width of a head's values; 0: head_dim.
+---@field query_norm? boolean Norms of queries and keys, head by head (Qwen3).
 ---@field prediction_layers? integer Modules that predict further tokens (DeepSeek-V3): each a projection, a layer and the output layer once more.
 ---@overload fun(fields: table): podwright.model
 
