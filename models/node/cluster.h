@@ -65,6 +65,13 @@ pw_status pw_cluster_route(const pw_cluster *cluster, uint32_t from, uint32_t to
 /* GPU to and from host memory of its socket. */
 pw_status pw_cluster_host_route(const pw_cluster *cluster, uint32_t gpu, bool to_host, pw_path *path);
 
+/* What `share` of every byte between a GPU and the memory of the socket near another GPU (`at`) puts on links: inside a node
+ * over PCIe, else by the ports near both, spread evenly over them and over equal paths; of twins, on the first. visit is
+ * called once or more for a link; NULL: only the latency of the way is wanted. PW_UNSUPPORTED: no path. */
+pw_status pw_cluster_memory_loads(const pw_cluster *cluster, uint32_t gpu, uint32_t at, bool to_memory, double share,
+                                  void (*visit)(void *object, pw_link link, double load), void *object, double *latency_s,
+                                  pw_error *error);
+
 /* What was built, for `describe`. Texts live as long as cluster and catalogue. NaN: not known or none. */
 typedef struct pw_cluster_facts {
     const char *name, *server, *gpu, *host, *topology; /* server "" for a node of its own; topology "" for one node */

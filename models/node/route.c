@@ -90,3 +90,72 @@ pw_status pw_cluster_host_route(const pw_cluster *cluster, uint32_t gpu, bool to
     uint32_t cpu = cluster->node.gpu_cpu[at.gpu], from = to_host ? at.gpu : cpu, to = to_host ? cpu : at.gpu;
     return template_host_path(&cluster->node, from, to, at.first_link, path) ? PW_OK : PW_UNSUPPORTED;
 }
+
+/* --- Loads of the way to remote memory ------------------------------------------------------------------------------ */
+
+typedef struct load_visit {
+    void (*visit)(void *object, pw_link link, double load);
+    void *object;
+    double share;
+} load_visit;
+
+static void visit_spread(void *object, pw_link link, double fraction) {
+    const load_visit *to = object;
+    to->visit(to->object, link, fraction * to->share);
+}
+
+static void visit_path(const load_visit *to, const pw_path *path) {
+    for (uint32_t i = 0; to->visit && i < path->count; i++) to->visit(to->object, path->links[i], to->share);
+}
+
+/* By the ports number `way` near both. */
+static pw_status remote_loads(const pw_cluster *cluster, place gpu, place at, bool to_memory, uint32_t way, load_visit *to,
+                              double *latency_s) {
+    const node_template *node = &cluster->node;
+    uint32_t count = node->nics_per_gpu, nics = cluster->wiring->nics, cpu = node->gpu_cpu[at.gpu];
+    uint32_t near = node->gpu_nics[gpu.gpu * count + way], far = node->gpu_nics[at.gpu * count + way];
+    uint32_t port = node->first_nic + far;
+    pw_path here = {0}, there = {0}, between = {0};
+    if (!nic_path(cluster, gpu, near, to_memory, &here) ||
+        !template_host_path(node, to_memory ? port : cpu, to_memory ? cpu : port, at.first_link, &there))
+        return PW_UNSUPPORTED;
+    uint32_t a = gpu.node * nics + near, b = at.node * nics + far;
+    if (!to_memory) {
+        uint32_t swapped = a;
+        a = b;
+        b = swapped;
+    }
+    PW_TRY(pw_network_route(cluster->network, a, b, way, &between));
+    *latency_s = pw_path_latency_s(cluster->fabric, &here) + pw_path_latency_s(cluster->fabric, &between) +
+                 pw_path_latency_s(cluster->fabric, &there);
+    visit_path(to, &here);
+    visit_path(to, &there);
+    return to->visit ? pw_network_spread_twins(cluster->network, a, b, visit_spread, to) : PW_OK;
+}
+
+pw_status pw_cluster_memory_loads(const pw_cluster *cluster, uint32_t gpu, uint32_t at, bool to_memory, double share,
+                                  void (*visit)(void *object, pw_link link, double load), void *object, double *latency_s,
+                                  pw_error *error) {
+    uint32_t gpus = pw_cluster_gpus(cluster), ways = cluster->node.nics_per_gpu;
+    *latency_s = 0;
+    if (gpu >= gpus || at >= gpus)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "no GPU %u in a cluster of %u", gpu >= gpus ? gpu : at, gpus);
+    place one = place_of(cluster, gpu), other = place_of(cluster, at);
+    pw_status status = PW_OK;
+    if (one.node == other.node) {
+        pw_path path = {0};
+        uint32_t cpu = cluster->node.gpu_cpu[other.gpu];
+        if (!template_host_path(&cluster->node, to_memory ? one.gpu : cpu, to_memory ? cpu : one.gpu, one.first_link, &path))
+            status = PW_UNSUPPORTED;
+        *latency_s = pw_path_latency_s(cluster->fabric, &path);
+        visit_path(&(load_visit){visit, object, share}, &path);
+    } else if (!cluster->network || ways == 0) {
+        status = PW_UNSUPPORTED;
+    } else {
+        for (uint32_t way = 0; way < ways && status == PW_OK; way++)
+            status = remote_loads(cluster, one, other, to_memory, way, &(load_visit){visit, object, share / ways}, latency_s);
+    }
+    if (status == PW_OK) return PW_OK;
+    return pw_fail(error, status, NULL, 0, "give the nodes network ports", "no path between GPU %u and the memory near GPU %u",
+                   gpu, at);
+}

@@ -73,6 +73,9 @@ static pw_status check_op(const pw_job *job, const pw_template *in, uint32_t ind
             good = op->collective.group_role < job->group_role_count && is_amount(op->collective.bytes) &&
                    (unsigned)op->collective.kind < PW_COLLECTIVE_KIND_COUNT;
             break;
+        case PW_OP_QUORUM:
+            good = op->quorum.group_role < job->group_role_count && op->quorum.needed >= 1;
+            break;
         case PW_OP_DELAY:
         case PW_OP_HOST: good = is_amount(op->delay.seconds); break;
         default: break;
@@ -142,6 +145,12 @@ pw_status pw_op_check(const pw_job *job, uint32_t rank, const pw_op *op, pw_erro
     bool message = op->kind == PW_OP_SEND || op->kind == PW_OP_RECV;
     if (op->kind == PW_OP_COLLECTIVE && job->group_roles[op->collective.group_role].group_of_rank[rank] == PW_NONE)
         return BAD(NULL, "rank %u has no group in role \"%s\"", rank, job->group_roles[op->collective.group_role].name);
+    if (op->kind == PW_OP_QUORUM && job->group_roles[op->quorum.group_role].group_of_rank[rank] == PW_NONE)
+        return BAD(NULL, "rank %u has no group in role \"%s\"", rank, job->group_roles[op->quorum.group_role].name);
+    if (job->programs[job->program_of_rank[rank]].only_io &&
+        (message || op->kind == PW_OP_COPY || op->kind == PW_OP_COLLECTIVE))
+        return BAD("leave only_io out", "the source of \"%s\" said that it emits only io, but emitted a %s", in.name,
+                   op_names[op->kind]);
     if (op->kind == PW_OP_IO && job->group_roles[job->stores[op->io.store].group_role].group_of_rank[rank] == PW_NONE)
         return BAD(NULL, "rank %u does not reach store \"%s\"", rank, job->stores[op->io.store].name);
     if (message && job->peer_roles[op->message.peer_role].peer_of_rank[rank] == PW_NONE)
@@ -159,6 +168,9 @@ static pw_status check_roles(const pw_job *job, const pw_usage *usage, pw_error 
             if (role->group_of_rank[r] == PW_NONE)
                 return BAD(NULL, "rank %u runs \"%s\" but has no group in role \"%s\"", r, program, role->name);
         }
+        for (uint32_t i = 0; i < job->group_role_count; i++)
+            if (uses->quorums[i] && job->group_roles[i].group_of_rank[r] == PW_NONE)
+                return BAD(NULL, "rank %u runs \"%s\" but has no group in role \"%s\"", r, program, job->group_roles[i].name);
         for (uint32_t s = 0; s < job->store_count; s++) {
             if (!uses->stores[s] || job->group_roles[job->stores[s].group_role].group_of_rank[r] != PW_NONE) continue;
             return BAD("the store's role must have a group for it", "rank %u runs \"%s\" but does not reach store \"%s\"", r,
@@ -187,9 +199,12 @@ static pw_status check_stores(const pw_job *job, pw_error *error) {
         const pw_store *store = &job->stores[s];
         if (store->group_role >= job->group_role_count)
             return BAD(NULL, "store \"%s\" is shared by role %u of %u", store->name, store->group_role, job->group_role_count);
-        if (!(store->bandwidth_Bps > 0 && isfinite(store->bandwidth_Bps) && store->operations_per_s > 0 &&
+        if (store->hosts && (store->host_count == 0 || job->group_roles[store->group_role].groups != 1))
+            return BAD("a placed store has hosts, and all its readers in one group", "store \"%s\" has %u hosts and %u groups",
+                       store->name, store->host_count, job->group_roles[store->group_role].groups);
+        if (!(store->bandwidth_Bps > 0 && (isfinite(store->bandwidth_Bps) || store->hosts) && store->operations_per_s > 0 &&
               store->reader_Bps > 0) || !is_amount(store->latency_s))
-            return BAD("rates are above 0, the bandwidth is finite, the latency is not negative",
+            return BAD("rates are above 0, the bandwidth of a store that is not placed is finite, the latency is not negative",
                        "store \"%s\": %g B/s, %g operations/s, %g B/s per reader, latency %g s", store->name,
                        store->bandwidth_Bps, store->operations_per_s, store->reader_Bps, store->latency_s);
     }

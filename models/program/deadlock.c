@@ -26,6 +26,10 @@ static void name_op(const pw_executor *x, const op_run *op, char *text, size_t s
             break;
         case PW_OP_COPY: snprintf(text, size, "copy"); break;
         case PW_OP_IO: snprintf(text, size, "io at \"%s\"", job->stores[op->op.io.store].name); break;
+        case PW_OP_QUORUM:
+            snprintf(text, size, "quorum %lld of \"%s\"", (long long)op->op.quorum.number,
+                     job->group_roles[op->op.quorum.group_role].name);
+            break;
         case PW_OP_DELAY: snprintf(text, size, "delay"); break;
         case PW_OP_MARK: snprintf(text, size, "mark \"%s\"", op->op.mark.name ? op->op.mark.name : ""); break;
         case PW_OP_SYNC: snprintf(text, size, "sync"); break;
@@ -116,6 +120,11 @@ static bool follow(const pw_executor *x, place *at, char *text, size_t size) {
         return true;
     }
     bool message = op->op.kind == PW_OP_SEND || op->op.kind == PW_OP_RECV;
+    if (op->phase == PHASE_ARRIVED && op->op.kind == PW_OP_QUORUM) {
+        snprintf(text, size, "rank %u (\"%s\") stream %u: %s waits for more members than %u have come", number,
+                 rank->program->name, op->op.stream, name, quorum_arrived(x, op));
+        return false;
+    }
     if (op->phase != PHASE_ARRIVED || !(message || op->op.kind == PW_OP_COLLECTIVE)) {
         snprintf(text, size, "rank %u (\"%s\") stream %u: %s is under way", number, rank->program->name, op->op.stream, name);
         return false;

@@ -69,6 +69,11 @@ static pw_status check_config(const pw_executor_config *config, const pw_job *jo
             taken[gpu] = true;
     }
     pw_free(pw_sim_allocator(config->sim), taken, gpus + 1);
+    for (uint32_t s = 0; s < job->store_count && status == PW_OK; s++)
+        for (uint32_t h = 0; job->stores[s].hosts && h < job->stores[s].host_count; h++)
+            if (job->stores[s].hosts[h] >= gpus)
+                status = pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "store \"%s\" lies near GPU %u of %u",
+                                 job->stores[s].name, job->stores[s].hosts[h], gpus);
     return status;
 }
 
@@ -85,7 +90,7 @@ static pw_status prepare(pw_executor *x, pw_error *error) {
     const pw_job *job = x->job;
     bool folded = x->config.fold && !x->config.messages;
     for (uint32_t p = 0; p < job->program_count; p++)
-        if (job->programs[p].source) folded = false;
+        if (job->programs[p].source && !job->programs[p].only_io) folded = false;
     x->arena = pw_arena_create(&x->allocator);
     x->memo = segment_memo_create(&x->allocator, job, x->config.gpu);
     if (!x->arena || !x->memo) return no_memory(job, error);
@@ -99,13 +104,14 @@ static pw_status prepare(pw_executor *x, pw_error *error) {
     x->link_capacity_count = folded ? x->fold->link_count : pw_fabric_links(pw_cluster_fabric(x->config.cluster));
     x->link_capacity = pw_arena_alloc(x->arena, (x->link_capacity_count + 1) * sizeof *x->link_capacity);
     x->stores = pw_arena_alloc(x->arena, ((size_t)job->store_count * x->fold->group_count + 1) * sizeof *x->stores);
+    x->quorum_groups = pw_arena_alloc(x->arena, (x->fold->group_count + 1) * sizeof *x->quorum_groups);
     x->link_demands = pw_arena_alloc(x->arena, ((size_t)x->fold->link_count + 1) * sizeof *x->link_demands);
     x->pending_count = power_of_two(x->fold->class_count < UINT32_C(1) << 28 ? 4 * x->fold->class_count : 0);
     x->pending = pw_arena_alloc(x->arena, x->pending_count * sizeof *x->pending);
     x->plan_bucket_count = 64;
     x->plan_buckets = pw_alloc(&x->allocator, x->plan_bucket_count * sizeof *x->plan_buckets);
-    if (!x->ranks || !x->group_live || !x->link_capacity || !x->stores || !x->link_demands || !x->pending || !x->plan_buckets) return no_memory(job, error);
-    for (uint32_t i = 0; i < x->fold->group_count; i++) x->group_live[i] = PW_NONE;
+    if (!x->ranks || !x->group_live || !x->link_capacity || !x->stores || !x->quorum_groups || !x->link_demands || !x->pending || !x->plan_buckets) return no_memory(job, error);
+    for (uint32_t i = 0; i < x->fold->group_count; i++) x->group_live[i] = x->quorum_groups[i].first = PW_NONE;
     for (uint32_t i = 0; i < x->pending_count; i++) x->pending[i] = PW_NONE;
     for (uint32_t i = 0; i < x->plan_bucket_count; i++) x->plan_buckets[i] = PW_NONE;
     for (uint32_t c = 0; c < x->fold->class_count; c++) PW_TRY(prepare_rank(x, c, error));
@@ -124,7 +130,7 @@ pw_status pw_executor_create(const pw_executor_config *config, const pw_job *job
     x->allocator = *allocator;
     x->job = job;
     x->clock_ratio = config->clock_ratio;
-    x->op_free = x->instance_free = x->flow_free = PW_NONE;
+    x->op_free = x->instance_free = x->flow_free = x->quorum_free = PW_NONE;
     pw_status status = prepare(x, error);
     if (status != PW_OK) {
         pw_executor_destroy(x);
@@ -146,6 +152,7 @@ void pw_executor_destroy(pw_executor *x) {
     pw_free(&allocator, x->chunks, x->chunk_capacity * sizeof *x->chunks);
     pw_free(&allocator, x->ready, x->ready_capacity * sizeof *x->ready);
     pw_free(&allocator, x->instances, x->instance_capacity * sizeof *x->instances);
+    pw_free(&allocator, x->quorums, x->quorum_capacity * sizeof *x->quorums);
     pw_free(&allocator, x->flows, x->flow_capacity * sizeof *x->flows);
     pw_free(&allocator, x->plans, x->plan_capacity * sizeof *x->plans);
     pw_free(&allocator, x->plan_buckets, x->plan_bucket_count * sizeof *x->plan_buckets);

@@ -141,7 +141,7 @@ void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uin
     }
     flow_run *flow = &x->flows[index];
     *flow = (flow_run){.plan = plan_index, .since = pw_sim_now(x->config.sim), .done = done, .argument = argument};
-    flow->timed = fits(x, flow);
+    flow->timed = fits(x, flow) && !p->limited;
     flow->live = true;
     occupy(x, flow, flow->timed);
     if (flow->timed) flow->timer = pw_event_after(x->config.sim, ticks_at_cap(x, p), flow_due, x, index);

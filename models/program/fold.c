@@ -112,11 +112,22 @@ static pw_status add_copy(folding *g, uint32_t rank, bool to_host, digest *fixed
     return PW_OK;
 }
 
+static pw_status add_io(folding *g, uint32_t rank, uint32_t store, bool write, digest *fixed, pw_error *error) {
+    link_table_begin(&g->links, FLOW_IO, rank, 2 * store + write, 0);
+    double latency_s;
+    PW_TRY(plan_store_loads(g->cluster, &g->job->stores[store], g->job->gpu_of_rank[rank], write, link_table_add, &g->links,
+                            &latency_s, error));
+    link_table_end(&g->links);
+    *fixed = digest_number(*fixed, latency_s);
+    return PW_OK;
+}
+
 static pw_status add_rank(folding *g, uint32_t rank, pw_error *error) {
     const pw_job *job = g->job;
     const pw_usage *uses = &g->usage[job->program_of_rank[rank]];
     digest fixed = {5, 7};
     if (job->slowdown_of_rank) fixed = digest_number(fixed, job->slowdown_of_rank[rank]);
+    if (job->programs[job->program_of_rank[rank]].source) fixed = digest_add(fixed, rank + UINT64_C(1)); /* never folded */
     for (uint32_t i = 0; i < uses->message_count; i++) {
         const pw_message_use *use = &uses->messages[i];
         uint32_t peer = job->peer_roles[use->role].peer_of_rank[rank];
@@ -134,6 +145,9 @@ static pw_status add_rank(folding *g, uint32_t rank, pw_error *error) {
     }
     for (int to_host = 0; to_host < 2; to_host++)
         if (uses->copies[to_host]) PW_TRY(add_copy(g, rank, to_host, &fixed, error));
+    for (uint32_t s = 0; s < job->store_count; s++)
+        for (int write = 0; job->stores[s].hosts && write < 2; write++)
+            if (uses->stores[s] & (write ? PW_STORE_WRITE : PW_STORE_READ)) PW_TRY(add_io(g, rank, s, write, &fixed, error));
     g->rank_fixed[rank] = fixed;
     return PW_OK;
 }
@@ -165,6 +179,11 @@ static digest digest_rank(const folding *g, uint32_t rank) {
     for (uint32_t i = 0; i < uses->collective_count; i++) {
         uint32_t role = uses->collectives[i].role;
         if (i > 0 && uses->collectives[i - 1].role == role) continue;
+        digest group = g->group_digest[g->first_unit[role] + job->group_roles[role].group_of_rank[rank]];
+        d = digest_add(digest_add(d, group.a), group.b);
+    }
+    for (uint32_t role = 0; role < job->group_role_count; role++) {
+        if (!uses->quorums[role]) continue;
         digest group = g->group_digest[g->first_unit[role] + job->group_roles[role].group_of_rank[rank]];
         d = digest_add(digest_add(d, group.a), group.b);
     }
@@ -346,6 +365,9 @@ static bool prepare(folding *g) {
     for (uint32_t p = 0; p < job->program_count; p++)
         for (uint32_t i = 0; i < job->store_count; i++)
             if (g->usage[p].stores[i]) g->role_used[job->stores[i].group_role] = true;
+    for (uint32_t p = 0; p < job->program_count; p++)
+        for (uint32_t r = 0; r < job->group_role_count; r++)
+            if (g->usage[p].quorums[r]) g->role_used[r] = true;
     g->group_fixed = pw_arena_alloc(s, (g->unit_count + 1) * sizeof *g->group_fixed);
     g->group_links = pw_arena_alloc(s, (g->unit_count + 1) * sizeof *g->group_links);
     g->group_digest = pw_arena_alloc(s, (g->unit_count + 1) * sizeof *g->group_digest);

@@ -13,8 +13,9 @@ typedef struct group_class {
     uint32_t class_count;
 } group_class;
 
-/* What loads links together: the equal groups of one collective and algorithm, the equal sends or copies of a class. */
-typedef enum flow_kind { FLOW_COLLECTIVE, FLOW_MESSAGE, FLOW_COPY } flow_kind;
+/* What loads links together: the equal groups of one collective and algorithm, the equal sends, copies or io of a
+ * class. */
+typedef enum flow_kind { FLOW_COLLECTIVE, FLOW_MESSAGE, FLOW_COPY, FLOW_IO } flow_kind;
 typedef struct flow_use {
     uint32_t link_class;
     double load; /* bytes over each of its links per byte of the flow */
@@ -22,7 +23,7 @@ typedef struct flow_use {
 typedef struct flow_class {
     flow_kind kind;
     uint32_t owner;  /* group class; rank class */
-    uint32_t detail; /* collective kind; peer role; to_host */
+    uint32_t detail; /* collective kind; peer role; to_host; 2 x store + write */
     int algorithm;   /* of a collective, resolved */
     const flow_use *uses;
     uint32_t use_count;

@@ -33,6 +33,10 @@ void numbering_clear(numbering *n);
 uint32_t numbering_of(numbering *n, digest key); /* PW_NONE when memory is out */
 void numbering_free(numbering *n);
 
+/* What a byte between a GPU and a placed store puts on links (store.c); latency of the farthest host's way. */
+pw_status plan_store_loads(const pw_cluster *cluster, const pw_store *store, uint32_t gpu, bool write, pw_link_load_fn *add,
+                           void *object, double *latency_s, pw_error *error);
+
 typedef struct link_load {
     pw_link link;
     double load; /* bytes per byte of the flow */

@@ -183,6 +183,7 @@ static void begin(pw_executor *x, op_run *op) {
         case PW_OP_SEND:
         case PW_OP_RECV: message_arrive(x, op); break;
         case PW_OP_COLLECTIVE: collective_arrive(x, op); break;
+        case PW_OP_QUORUM: quorum_arrive(x, op); break;
         case PW_OP_DELAY:
             pw_event_after(x->config.sim, pw_sim_ticks(x->config.sim, op->op.delay.seconds), delay_done, x, op->index);
             break;

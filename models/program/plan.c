@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/program/links.h"
 #include "models/program/run.h"
 
 static void no_memory(pw_executor *x) {
@@ -183,6 +184,33 @@ uint32_t plan_copy(pw_executor *x, uint32_t rank_class, bool to_host, double byt
         route_folded(x, &made, FLOW_COPY);
     else
         for (uint32_t i = 0; i < path.count; i++) plan_add_link(x, path.links[i], 1);
+    return finish(x, &made, &cost);
+}
+
+uint32_t plan_io(pw_executor *x, uint32_t rank_class, const pw_op *op) {
+    uint32_t detail = 2u * op->io.store + op->io.write;
+    double bytes = op->io.bytes;
+    uint32_t i = x->plan_buckets[bucket_of(x, PLAN_IO, rank_class, detail, 0, bytes)];
+    for (; i != PW_NONE; i = x->plans[i].next) {
+        const plan *p = &x->plans[i];
+        if (p->kind == PLAN_IO && p->owner == rank_class && p->detail == detail && p->bytes == bytes &&
+            p->operations == op->io.operations)
+            return i;
+    }
+    const pw_store *store = &x->job->stores[op->io.store];
+    plan made = {.kind = PLAN_IO, .owner = rank_class, .detail = detail, .bytes = bytes, .operations = op->io.operations};
+    uint32_t gpu = x->job->gpu_of_rank[x->fold->representative[rank_class]];
+    pw_collective_cost cost = {.cap_Bps = store->reader_Bps};
+    pw_error error = {0};
+    x->use_count = 0;
+    if (plan_store_loads(x->config.cluster, store, gpu, op->io.write, x->fold->folded ? NULL : plan_add_link, x,
+                         &cost.alpha_s, &error) != PW_OK)
+        return failed(x, &error);
+    if (x->fold->folded) route_folded(x, &made, FLOW_IO);
+    pw_use uses[2];
+    uint32_t count = store_uses(x, rank_class, op, uses);
+    for (uint32_t u = 0; u < count; u++) add_use(x, uses[u].capacity, uses[u].weight);
+    made.limited = count > 0;
     return finish(x, &made, &cost);
 }
 

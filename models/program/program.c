@@ -93,6 +93,10 @@ bool pw_walker_next(pw_walker *walker, pw_op *op) {
                 *op = *next;
                 op->message.tag = substitute(next->message.tag, top->argument);
                 return true;
+            case PW_OP_QUORUM:
+                *op = *next;
+                op->quorum.number = substitute(next->quorum.number, top->argument);
+                return true;
             default:
                 *op = *next;
                 return true;

@@ -30,6 +30,7 @@
     X(SEND, "send")             /* to a peer role; meets the RECV with the same tag */  \
     X(RECV, "recv")                                                                     \
     X(COLLECTIVE, "collective") /* over a group role; starts when all members are there */ \
+    X(QUORUM, "quorum")         /* over a group role; goes on when so many members are there, late ones at once */ \
     X(DELAY, "delay")           /* a fixed time on the stream */                        \
     X(HOST, "host")             /* a fixed time of the host thread (issues later ones later) */ \
     X(SYNC, "sync")             /* the host waits until the waited slots are done */    \
@@ -58,9 +59,10 @@ typedef struct pw_op {
     union {
         struct { uint32_t segment; } compute;
         struct { double bytes; bool to_host; } copy;
-        struct { uint16_t store; double bytes, operations; } io; /* operations: files or requests */
+        struct { uint16_t store; bool write; double bytes, operations; } io; /* operations: files or requests */
         struct { uint16_t peer_role; uint16_t channel; int64_t tag; double bytes; } message;
         struct { pw_collective_kind kind; int algorithm; uint16_t group_role; double bytes; } collective;
+        struct { uint16_t group_role; uint32_t needed; int64_t number; } quorum; /* of a group, numbers close in order */
         struct { double seconds; } delay; /* DELAY and HOST */
         struct { const char *name; } mark;
         struct { uint32_t template_index; int64_t argument; } call;
@@ -84,6 +86,7 @@ typedef struct pw_program {
     uint32_t template_index; /* where to start; ignored with a source */
     pw_source_fn *source;    /* NULL: a template program. A rank with a source is never folded with others. */
     void *source_object;
+    bool only_io;            /* the source emits no messages, copies or collectives, so that links fold around it */
 } pw_program;
 
 /* A run of kernels issued back to back on one stream. */
@@ -113,7 +116,9 @@ typedef struct pw_peer_role {
 
 /* Where data lie: what an IO operation reads from. Every group of the role has such a store of its own, which its members
  * share: all ranks of a job (a file system), those of a node (its disks). Bytes and operations are two capacities, each
- * shared max-min fair; a request takes its latency and then its share. */
+ * shared max-min fair; a request takes its latency and then its share. The way to a store is no part of the fabric, unless
+ * it is placed: it then lies striped over the memory of hosts of the cluster, those of some GPUs, and every byte takes the
+ * links between its reader and all of them, in equal parts, while it takes the store's bandwidth. */
 typedef struct pw_store {
     const char *name;
     uint16_t group_role;
@@ -121,6 +126,8 @@ typedef struct pw_store {
     double operations_per_s; /* INFINITY: not limited */
     double latency_s;
     double reader_Bps;       /* what one reader can take at most; INFINITY: not limited */
+    const uint32_t *hosts;   /* GPUs of the cluster near whose memory it lies; NULL: not placed. The role has one group then. */
+    uint32_t host_count;
 } pw_store;
 
 /* What a blame category is, so that the critical path can be summed up. */

@@ -48,7 +48,7 @@ static pw_status prepare_names(pw_executor *x, pw_error *error) {
     char text[256];
     const struct { pw_name *name; const char *text; } fixed[] = {
         {&names->launch, "launch"}, {&names->wait, "wait"},   {&names->send, "send"}, {&names->recv, "recv"},
-        {&names->delay, "delay"},   {&names->host, "host"}, {&names->io, "io"},   {&names->copies[0], "copy to device"},
+        {&names->delay, "delay"},   {&names->host, "host"}, {&names->io, "io"},   {&names->quorum, "quorum"}, {&names->copies[0], "copy to device"},
         {&names->copies[1], "copy to host"}};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (!(*fixed[i].name = pw_record_name(recorder, fixed[i].text))) return no_memory(x, error);
@@ -144,6 +144,7 @@ static pw_name label_of(const pw_executor *x, const pw_op *op) {
         case PW_OP_RECV: return x->names.recv;
         case PW_OP_COLLECTIVE:
             return x->names.collectives[op->collective.group_role * PW_COLLECTIVE_KIND_COUNT + (uint32_t)op->collective.kind];
+        case PW_OP_QUORUM: return x->names.quorum;
         case PW_OP_DELAY: return x->names.delay;
         case PW_OP_MARK: return mark_name(x, op->mark.name);
         default: return 0;

@@ -92,7 +92,7 @@ typedef struct rank_run {
 } rank_run;
 
 /* Cost and route of a transfer or collective of one size. */
-typedef enum plan_kind { PLAN_COLLECTIVE, PLAN_MESSAGE, PLAN_COPY } plan_kind;
+typedef enum plan_kind { PLAN_COLLECTIVE, PLAN_MESSAGE, PLAN_COPY, PLAN_IO } plan_kind;
 typedef struct plan {
     plan_kind kind;
     uint32_t owner, detail; /* as of a flow_class */
@@ -102,6 +102,8 @@ typedef struct plan {
     double alpha_s, cap_Bps, sms;
     pw_route_id route;
     bool routed;            /* some link limits it */
+    bool limited;           /* so does a store */
+    double operations;      /* of a store, per transfer */
     flow_class *flow;       /* folded runs */
     uint32_t next;          /* in its bucket */
 } plan;
@@ -133,7 +135,7 @@ typedef struct instance {
 } instance;
 
 typedef struct record_names {
-    pw_name launch, wait, send, recv, delay, host, io, copies[2];
+    pw_name launch, wait, send, recv, delay, host, io, quorum, copies[2];
     pw_name *categories, *segments; /* [category], [segment] */
     pw_name *collectives;           /* [role x PW_COLLECTIVE_KIND_COUNT + kind] */
 } record_names;
@@ -156,6 +158,18 @@ struct pw_executor {
     uint32_t op_free;
     uint32_t *ready; /* ring of operations to launch in this instant */
     size_t ready_first, ready_count, ready_capacity;
+
+    struct quorum_group {          /* [group classes] */
+        int64_t closed;            /* numbers below are closed */
+        uint32_t first;            /* open ones, in order of opening */
+    } *quorum_groups;
+    struct quorum_run {
+        int64_t number;
+        double arrived;            /* members of each group */
+        uint32_t first_op, last_op, next; /* next: of the group; in the free list */
+    } *quorums;
+    size_t quorum_count, quorum_capacity;
+    uint32_t quorum_free;
 
     instance *instances;
     size_t instance_count, instance_capacity;
@@ -218,6 +232,7 @@ void host_synced(pw_executor *x, op_run *op, pw_span_id span);
 uint32_t plan_collective(pw_executor *x, uint32_t group, const pw_op *op);
 uint32_t plan_message(pw_executor *x, uint32_t rank_class, uint32_t role, double bytes);
 uint32_t plan_copy(pw_executor *x, uint32_t rank_class, bool to_host, double bytes);
+uint32_t plan_io(pw_executor *x, uint32_t rank_class, const pw_op *op); /* at a placed store */
 void plan_finished(pw_executor *x, const plan *p);
 pw_capacity_id plan_link(pw_executor *x, pw_link link); /* capacity of a link of an unfolded run */
 void plan_add_link(void *object, pw_link link, double load); /* adds a use of it to x->uses; object: the executor */
@@ -246,6 +261,12 @@ void graph_destroy(pw_executor *x, message_graph *graph);
 
 /* store.c */
 void io_begin(pw_executor *x, op_run *op);
+/* What one byte of a request at a store takes of its bandwidth and operations, into uses; returns how many. */
+uint32_t store_uses(pw_executor *x, uint32_t rank_class, const pw_op *op, pw_use uses[2]);
+
+/* quorum.c */
+void quorum_arrive(pw_executor *x, op_run *op);
+uint32_t quorum_arrived(const pw_executor *x, const op_run *op); /* members of its group so far */
 
 /* report.c */
 pw_status report_prepare(pw_executor *x, pw_error *error);

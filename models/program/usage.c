@@ -33,7 +33,8 @@ typedef struct scan {
     bool *seen;
     uint32_t depth;
     bool copies[2];
-    bool *stores; /* of the program being read */
+    uint8_t *stores; /* of the program being read */
+    bool *quorums;
 } scan;
 
 static int compare_collectives(const void *left, const void *right) {
@@ -91,7 +92,8 @@ static int read_op(scan *s, const pw_op *op) {
                 .role = op->message.peer_role, .send = op->kind == PW_OP_SEND, .bytes = op->message.bytes};
             return 0;
         case PW_OP_COPY: s->copies[op->copy.to_host] = true; return 0;
-        case PW_OP_IO: s->stores[op->io.store] = true; return 0;
+        case PW_OP_IO: s->stores[op->io.store] |= op->io.write ? PW_STORE_WRITE : PW_STORE_READ; return 0;
+        case PW_OP_QUORUM: s->quorums[op->quorum.group_role] = true; return 0;
         default: return 0;
     }
 }
@@ -99,10 +101,18 @@ static int read_op(scan *s, const pw_op *op) {
 static pw_status scan_program(scan *s, pw_arena *arena, const pw_job *job, uint32_t program, pw_usage *usage,
                               pw_error *error) {
     s->stores = pw_arena_alloc(arena, job->store_count + 1);
-    if (!s->stores)
+    s->quorums = pw_arena_alloc(arena, job->group_role_count + 1);
+    if (!s->stores || !s->quorums)
         return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory to read program \"%s\"", job->programs[program].name);
     usage->stores = s->stores;
-    if (job->programs[program].source) return PW_OK;
+    usage->quorums = s->quorums;
+    if (job->programs[program].source) {
+        if (job->programs[program].only_io) {
+            memset(s->stores, PW_STORE_READ | PW_STORE_WRITE, job->store_count);
+            memset(s->quorums, true, job->group_role_count);
+        }
+        return PW_OK;
+    }
     s->collective_count = s->message_count = 0;
     s->copies[0] = s->copies[1] = false;
     memset(s->seen, 0, job->template_count * sizeof *s->seen);
@@ -130,7 +140,8 @@ static pw_status scan_program(scan *s, pw_arena *arena, const pw_job *job, uint3
                         .messages = messages,
                         .message_count = (uint32_t)s->message_count,
                         .copies = {s->copies[0], s->copies[1]},
-                        .stores = s->stores};
+                        .stores = s->stores,
+                        .quorums = s->quorums};
     return PW_OK;
 }
 

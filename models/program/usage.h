@@ -21,6 +21,7 @@ typedef struct pw_message_use {
     bool send;
     double bytes;
 } pw_message_use;
+enum { PW_STORE_READ = 1, PW_STORE_WRITE = 2 };
 /* Of one program; both lists sorted, without repetition. */
 typedef struct pw_usage {
     const pw_collective_use *collectives;
@@ -28,10 +29,11 @@ typedef struct pw_usage {
     const pw_message_use *messages;
     uint32_t message_count;
     bool copies[2]; /* [to_host] */
-    const bool *stores; /* [job->store_count] */
+    const uint8_t *stores; /* [job->store_count]: PW_STORE_READ, PW_STORE_WRITE, both, or 0 */
+    const bool *quorums;   /* [job->group_role_count] */
 } pw_usage;
 
-/* Usage of every program of a checked job; a source's is empty. Lists live in the arena. */
+/* Usage of every program of a checked job; a source's is empty, or all stores and quorums when it emits only io. Lists live in the arena. */
 pw_status pw_usage_scan(pw_arena *arena, const pw_allocator *allocator, const pw_job *job, pw_usage **usage,
                         pw_error *error);
 
