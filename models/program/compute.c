@@ -21,8 +21,8 @@ static void compute_done(pw_sim *sim, void *object, uint64_t index) {
     pw_executor *x = object;
     op_run *op = op_at(x, (uint32_t)index);
     rank_run *rank = &x->ranks[op->rank_class];
-    rank->running--;
-    rank->info.compute_s += pw_time_to_seconds(pw_sim_now(sim) - op->start, pw_sim_ticks_per_second(sim));
+    if (--rank->running == 0)
+        rank->info.compute_s += pw_time_to_seconds(pw_sim_now(sim) - rank->computes_since, pw_sim_ticks_per_second(sim));
     x->totals.flops += op->compute.flops * rank->info.multiplicity;
     op_complete(x, op, report_op(x, op, op->start));
     run_ready(x);
@@ -74,8 +74,10 @@ void compute_begin(pw_executor *x, op_run *op) {
     op->compute.flops = cost.flops;
     op->compute.work_left = 1;
     op->compute.since = pw_sim_now(sim);
+    if (rank->info.begin > op->compute.since) rank->info.begin = op->compute.since;
     op->fluid = false;
-    if (rank->running++ == 0) {
+    if (rank->running == 0) rank->computes_since = pw_sim_now(sim);
+    if (rank->running++ == 0 || !(cost.duration_s > 0)) { /* what takes no time shares nothing */
         op->compute.timer = pw_event_after(sim, pw_sim_ticks(sim, cost.duration_s), compute_done, x, op->index);
         return;
     }
@@ -85,7 +87,7 @@ void compute_begin(pw_executor *x, op_run *op) {
     }
     for (uint32_t s = 0; s < x->job->streams; s++) {
         op_run *other = running_on(x, rank, s);
-        if (!other || other == op || other->fluid) continue;
+        if (!other || other == op || other->fluid || !(other->compute.duration_s > 0)) continue;
         segment_cost its;
         if (compute_cost(x, other, &its) != PW_OK) return;
         advance(x, other);

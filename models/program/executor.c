@@ -25,7 +25,8 @@ static pw_status prepare_rank(pw_executor *x, uint32_t rank_class, pw_error *err
     uint32_t representative = x->fold->representative[rank_class];
     rank->info = (pw_rank_class){.program = job->program_of_rank[representative],
                                  .multiplicity = x->fold->multiplicity[rank_class],
-                                 .representative = representative};
+                                 .representative = representative,
+                                 .begin = PW_TIME_MAX};
     rank->program = &job->programs[rank->info.program];
     rank->streams = pw_arena_alloc(x->arena, (job->streams + 1u) * sizeof *rank->streams);
     rank->slots = pw_arena_alloc(x->arena, (job->slots + 1u) * sizeof *rank->slots);

@@ -42,8 +42,8 @@ pw_status pw_executor_set_clock(pw_executor *executor, double clock_ratio);
 
 typedef struct pw_rank_class {
     uint32_t program, multiplicity, representative; /* a rank */
-    pw_time end;               /* when its last operation finished */
-    double compute_s;          /* its compute streams were busy (union over streams not taken: sum of segments) */
+    pw_time begin, end;        /* when its first computation began and its last operation finished */
+    double compute_s;          /* a segment ran, on one stream or several */
     double communication_s;    /* its communication streams were busy */
     double launch_wait_s;      /* compute time lost to the host's launches */
 } pw_rank_class;

@@ -40,6 +40,7 @@ static void rank_ended(pw_sim *sim, void *object, uint64_t rank_class) {
     if (rank->ended) return; /* asked for twice when the last operation also released the host */
     rank->ended = true;
     rank->info.end = pw_sim_now(sim);
+    if (rank->info.begin > rank->info.end) rank->info.begin = rank->info.end;
     x->unfinished--;
 }
 

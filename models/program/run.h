@@ -81,7 +81,8 @@ typedef struct rank_run {
     pw_time busy_from;
     uint32_t sync;            /* the SYNC operation that the host waits in */
     uint32_t in_flight, live; /* launches; operations */
-    uint32_t running;         /* compute operations */
+    uint32_t running;         /* compute operations, */
+    pw_time computes_since;   /* without a break since then */
     double held_sms;
     uint32_t *group_class;    /* [group roles] */
     uint32_t *sequence;       /* [group roles]: collectives issued so far */

@@ -25,15 +25,25 @@ void reduce_add(lowering *low, list *ops, double parameters, double experts) {
     offload_gradients(low, ops, parameters, experts, SLOT_REDUCED);
 }
 
+static uint32_t layer_template(const layer_templates *of, pw_pass_kind pass) {
+    switch (pass) {
+        case PW_PASS_FORWARD: return of->forward;
+        case PW_PASS_BACKWARD: return of->backward;
+        case PW_PASS_INPUT: return of->input;
+        default: return of->weights;
+    }
+}
+
 /* Equal neighbours are one loop. */
-static void layers_add(lowering *low, list *ops, const unit *of, bool backward) {
+void layers_add(lowering *low, list *ops, const unit *of, pw_pass_kind pass) {
+    bool backward = pass != PW_PASS_FORWARD;
     int64_t length;
     for (int64_t done = 0; done < of->layers; done += length) {
         int64_t from = backward ? of->first + of->layers - 1 - done : of->first + done, step = backward ? -1 : 1;
         pw_layer_kind kind = pw_model_layer_kind(low->plan->model, from);
         for (length = 1; done + length < of->layers; length++)
             if (pw_model_layer_kind(low->plan->model, from + step * length) != kind) break;
-        uint32_t template_index = backward ? low->layers[kind].backward : low->layers[kind].forward;
+        uint32_t template_index = layer_template(&low->layers[kind], pass);
         if (!low->plan->desc->offload_activations) call_add(low, ops, template_index, length);
         else
             for (int64_t i = 0; i < length; i++) offload_layer(low, ops, from + step * i, template_index, backward);
@@ -45,7 +55,7 @@ void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
         case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
         case UNIT_HEAD: head_add(low, ops, backward); break;
         case UNIT_PREDICTION: prediction_add(low, ops, backward); break;
-        case UNIT_LAYERS: layers_add(low, ops, bucket, backward); return;
+        case UNIT_LAYERS: layers_add(low, ops, bucket, backward ? PW_PASS_BACKWARD : PW_PASS_FORWARD); return;
     }
     host_wait_add(low, ops, SLOT_COMPUTE);
 }
@@ -147,6 +157,7 @@ const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk) 
         backward_add(low, &last, &made, true);
         made.backward_last = template_add(low, "last backward pass", &last);
     }
+    if (low->plan->order->splits) lower_split_chunk(low, &made, each);
     chunk_templates *place = list_add(low, &low->chunks, sizeof made);
     *place = made;
     return place;

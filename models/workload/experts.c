@@ -43,14 +43,14 @@ static void multiply_each(lowering *low, int64_t m, int64_t n, int64_t k, double
     const pw_plan *plan = low->plan;
     int64_t local = plan->experts.local, together = (int64_t)plan->stack.experts.together;
     if (!together || together > local) together = local;
-    part_add(low, &(pw_kernel){.kind = PW_KERNEL_GEMM, .precision = plan->precision,
-                               .gemm = {.batch = together, .m = m, .n = n, .k = k,
-                                        .output_bytes_per_element = output_bytes, .quantised = true}},
-             (uint32_t)(local / together));
-    if (local % together == 0) return;
-    pw_kernel last = *((pw_kernel *)low->kernels.items + low->kernels.count - 1);
-    last.gemm.batch = local % together;
-    part_add(low, &last, 1);
+    low->of_weights = output_bytes == OUTPUT_COUNTED_APART;
+    pw_kernel kernel = {.kind = PW_KERNEL_GEMM, .precision = plan->precision,
+                        .gemm = {.batch = together, .m = m, .n = n, .k = k, .output_bytes_per_element = output_bytes,
+                                 .quantised = true}};
+    part_add(low, &kernel, (uint32_t)(local / together));
+    kernel.gemm.batch = local % together;
+    if (kernel.gemm.batch) part_add(low, &kernel, 1);
+    low->of_weights = false;
 }
 
 static void cast_each(lowering *low, double per_token) {
@@ -91,7 +91,7 @@ static void experts_backward(lowering *low) {
     activation(low, (double)inner, true);
     multiply_each(low, rows, h, plan->shape.fc1 * inner, 0);
     multiply_each(low, plan->shape.fc1 * inner, h, rows, OUTPUT_COUNTED_APART);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, plan->stack.wgrad_accumulate * weights, ONE_SWEEP);
+    accumulate_add(low, plan->stack.wgrad_accumulate * weights);
 }
 
 /* Experts that every token passes: a plain MLP, in the open segment or in one of its own that can run beside the others. */

@@ -1,10 +1,12 @@
 /* Single kernels, gathered into segments. Matrix multiplies and attention follow from the shape; everything beside them moves
  * the bytes that the stack's row states.
  */
+#include <stdio.h>
+
 #include "models/workload/lower.h"
 
 void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats) {
-    if (repeats == 0) return;
+    if (repeats == 0 || (low->half != HALF_BOTH && low->of_weights != (low->half == HALF_WEIGHTS))) return;
     *(pw_kernel *)list_add(low, &low->kernels, sizeof *kernel) = *kernel;
     pw_segment_part *part = list_add(low, &low->parts, sizeof *part);
     part->kernel = low->kernels.count - 1;
@@ -19,9 +21,23 @@ void move_bytes(lowering *low, pw_kernel_class kind, double bytes, double kernel
 
 void multiply(lowering *low, pw_precision precision, int64_t batch, int64_t m, int64_t n, int64_t k,
                      double output_bytes) {
+    low->of_weights = output_bytes == OUTPUT_COUNTED_APART;
     part_add(low, &(pw_kernel){.kind = PW_KERNEL_GEMM, .precision = precision,
                                .gemm = {.batch = batch, .m = m, .n = n, .k = k, .output_bytes_per_element = output_bytes,
                                         .quantised = true}}, 1);
+    low->of_weights = false;
+}
+
+void accumulate_add(lowering *low, double bytes) {
+    low->of_weights = true;
+    move_bytes(low, PW_KERNEL_ELEMENTWISE, bytes, ONE_SWEEP);
+    low->of_weights = false;
+}
+
+double weight_bytes(lowering *low, double bytes) {
+    if (low->half == HALF_BOTH) return bytes;
+    accumulate_add(low, bytes);
+    return 0;
 }
 
 void rows_of_last(lowering *low, int64_t elements) {
@@ -50,6 +66,12 @@ uint32_t segment_end(lowering *low, const char *name) {
     const pw_segment_part *from = low->parts.items;
     for (uint32_t i = 0; i < count; i++) parts[i] = from[i];
     low->parts.count = 0;
+    if (low->half != HALF_BOTH) {
+        char text[80];
+        snprintf(text, sizeof text, "%s (%s)", name, low->half == HALF_INPUT ? "input" : "weights");
+        name = pw_arena_text(low->arena, text);
+        if (!name) low->out_of_memory = true;
+    }
     *(pw_segment *)list_add(low, &low->segments, sizeof(pw_segment)) =
         (pw_segment){.name = name, .parts = parts, .count = count, .repeats = 1};
     return low->segments.count - 1;
@@ -61,7 +83,9 @@ double wide_bytes(const pw_plan *plan, double bytes) { return plan->format.wide_
 
 void cast_weights(lowering *low, double weights, double matrices, bool backward) {
     const pw_format *format = &low->plan->format;
+    low->of_weights = backward;
     move_bytes(low, PW_KERNEL_ELEMENTWISE, weights * (backward ? format->cast_gradient : format->cast_weight), matrices);
+    low->of_weights = false;
 }
 
 double hidden_bytes(const pw_plan *plan, double per_element) { /* of the tokens that a norm sees */
@@ -80,8 +104,8 @@ static void attend(lowering *low, int64_t batch, int64_t queries, int64_t keys, 
     if (batch < 1 || queries < 1) return;
     part_add(low, &(pw_kernel){.kind = PW_KERNEL_ATTENTION, .precision = plan->precision16,
                                .attention = {.batch = batch, .queries = queries, .keys = keys,
-                                             .heads = plan->shape.heads / plan->t,
-                                             .kv_heads = plan->shape.kv_heads / plan->t,
+                                             .heads = plan->shape.heads / plan->t / plan->exchange_ranks,
+                                             .kv_heads = plan->shape.kv_heads / plan->t / plan->exchange_ranks,
                                              .head_dim = plan->shape.head_dim, .causal = causal, .backward = backward,
                                              .window = window, .value_dim = plan->shape.value_dim,
                                              .slowdown = backward ? plan->attention.backward : plan->attention.forward}}, 1);

@@ -15,7 +15,7 @@ static void linear(lowering *low, int64_t tokens, int64_t n, int64_t k, bool bac
     multiply(low, precision, 1, tokens, backward ? k : n, backward ? n : k, 0);
     if (!backward) return;
     multiply(low, precision, 1, n, k, tokens, OUTPUT_COUNTED_APART);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, low->plan->stack.wgrad_accumulate * (double)n * (double)k, ONE_SWEEP);
+    accumulate_add(low, low->plan->stack.wgrad_accumulate * (double)n * (double)k);
 }
 
 void latent_compress(lowering *low, bool backward) {

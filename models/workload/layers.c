@@ -22,34 +22,10 @@ void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes,
 typedef struct block {
     uint32_t norm, multiply; /* segments; multiply PW_NONE: the ring below */
     const layer_segments *ring;
-    double gather_bytes, scatter_bytes, ring_bytes;
+    double gather_bytes, scatter_bytes;
     double regather_bytes; /* of the input, gathered again for the weights' gradient; 0: none */
     bool backward;
 } block;
-
-/* Own keys first; while they are worked on, the next ones come round. */
-static void ring_add(lowering *low, list *ops, const block *b) {
-    const pw_plan *plan = low->plan;
-    for (int64_t step = 1; step <= plan->c; step++) {
-        bool first = step == 1, last = step == plan->c;
-        if (!first) compute_add(low, ops, b->ring->ring_next, SLOT_KEYS, CATEGORY_COMPUTE);
-        if (!last) {
-            pw_op *send = op_add(low, ops, PW_OP_SEND, STREAM_CONTEXT_SEND, CATEGORY_CONTEXT);
-            send->message.peer_role = PEER_RING_NEXT;
-            send->message.channel = CHANNEL_RING;
-            send->message.tag = step;
-            send->message.bytes = b->ring_bytes;
-            send->waits[0] = first ? SLOT_COMPUTE : SLOT_KEYS;
-            pw_op *recv = op_add(low, ops, PW_OP_RECV, STREAM_CONTEXT_RECV, CATEGORY_CONTEXT);
-            *recv = *send;
-            recv->kind = PW_OP_RECV;
-            recv->stream = STREAM_CONTEXT_RECV;
-            recv->message.peer_role = PEER_RING_PREVIOUS;
-            recv->signal = SLOT_KEYS;
-        }
-        if (first) compute_add(low, ops, b->ring->ring_first, PW_NO_SLOT, CATEGORY_COMPUTE);
-    }
-}
 
 static void multiply_add(lowering *low, list *ops, const block *b, int16_t wait) {
     if (!b->ring) {
@@ -57,7 +33,7 @@ static void multiply_add(lowering *low, list *ops, const block *b, int16_t wait)
         return;
     }
     compute_add(low, ops, b->backward ? b->ring->attention_out : b->ring->attention_in, wait, CATEGORY_COMPUTE);
-    ring_add(low, ops, b);
+    context_add(low, ops, b->ring, b->backward);
     compute_add(low, ops, b->backward ? b->ring->attention_in : b->ring->attention_out, PW_NO_SLOT, CATEGORY_COMPUTE);
 }
 
@@ -87,10 +63,6 @@ static double hidden16(const pw_plan *plan) { return plan->format.element_bytes 
 static double attention_input16(const pw_plan *plan) { /* what tensor-parallel ranks gather for attention */
     return plan->format.element_bytes * (double)plan->tokens * attention_input_width(plan);
 }
-static double ring_bytes(const pw_plan *plan) { /* keys and values of one rank */
-    return plan->format.element_bytes * (double)plan->tokens * (double)(plan->shape.key_width + plan->shape.value_width) /
-           (double)plan->t;
-}
 
 static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
@@ -98,7 +70,7 @@ static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     double hidden = hidden16(plan), input = attention_input16(plan);
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL,
-               .gather_bytes = small ? input / 2 : input, .scatter_bytes = hidden, .ring_bytes = ring_bytes(plan)};
+               .gather_bytes = small ? input / 2 : input, .scatter_bytes = hidden};
     if (b.ring || b.multiply != PW_NONE) block_add(low, ops, &b);
     if (kind & PW_LAYER_EXPERTS) {
         experts_add(low, ops, s, false);
@@ -111,22 +83,50 @@ static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     block_add(low, ops, &b);
 }
 
-static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind) {
+/* regathers: the pass makes gradients of weights too, for which it gathers the inputs again. */
+static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind, const layer_segments *s, bool regathers) {
     const pw_plan *plan = low->plan;
-    const layer_segments *s = &low->layers[kind].backward_segments;
     double hidden = hidden16(plan);
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     block b = {.norm = s->mlp_norm, .multiply = s->mlp, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
-               .regather_bytes = plan->stack.tp_regather ? (small ? hidden / 2 : hidden) : 0,
-               .ring_bytes = 2 * ring_bytes(plan)}; /* keys, values and their gradients */
+               .regather_bytes = plan->stack.tp_regather && regathers ? (small ? hidden / 2 : hidden) : 0};
     if (kind & PW_LAYER_EXPERTS) experts_add(low, ops, s, true);
     else if (b.multiply != PW_NONE) block_add(low, ops, &b);
     b.scatter_bytes = attention_input16(plan);
-    if (plan->stack.tp_regather) b.regather_bytes = small ? b.scatter_bytes / 2 : b.scatter_bytes;
+    if (plan->stack.tp_regather && regathers) b.regather_bytes = small ? b.scatter_bytes / 2 : b.scatter_bytes;
     b.norm = s->attention_norm;
     b.multiply = s->attention;
     b.ring = plan->c > 1 ? s : NULL;
     block_add(low, ops, &b);
+}
+
+/* Gradients of the weights alone: no neighbour waits for them. What sequence parallel gathers again comes before each. */
+static void layer_weights_add(lowering *low, list *ops, const layer_segments *s) {
+    const pw_plan *plan = low->plan;
+    bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
+    bool gathers = plan->sequence_parallel && plan->stack.tp_regather;
+    double hidden = hidden16(plan), input = attention_input16(plan);
+    const struct { uint32_t segment; double gathers; } parts[] = {
+        {s->mlp, hidden}, {s->shared, hidden}, {s->combine, 0}, {s->experts, 0}, {s->router, 0},
+        {s->attention_out, 0}, {s->attention_in, input}, {s->attention, input}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].segment == PW_NONE) continue;
+        bool first = gathers && parts[i].gathers > 0;
+        if (first)
+            tensor_add(low, ops, PW_COLLECTIVE_ALL_GATHER, parts[i].gathers / (small ? 2 : 1), PW_NO_SLOT, SLOT_GATHER);
+        compute_add(low, ops, parts[i].segment, first ? SLOT_GATHER : PW_NO_SLOT, CATEGORY_COMPUTE);
+    }
+}
+
+static void lower_split_kind(lowering *low, pw_layer_kind kind, layer_templates *to) {
+    list input = {0}, weights = {0};
+    if (low->plan->desc->recompute == PW_RECOMPUTE_FULL) call_add(low, &input, to->forward, 1);
+    layer_backward_add(low, &input, kind, &to->input_segments, false);
+    host_wait_add(low, &input, SLOT_COMPUTE);
+    to->input = template_add(low, "layer backward (input)", &input);
+    layer_weights_add(low, &weights, &to->weights_segments);
+    host_wait_add(low, &weights, SLOT_COMPUTE);
+    to->weights = template_add(low, "layer backward (weights)", &weights);
 }
 
 static void lower_kind(lowering *low, pw_layer_kind kind) {
@@ -140,9 +140,10 @@ static void lower_kind(lowering *low, pw_layer_kind kind) {
     to->forward = template_add(low, "layer", &forward);
     if (low->plan->desc->recompute == PW_RECOMPUTE_FULL) call_add(low, &backward, to->forward, 1);
     if (low->plan->regathers) regather_add(low, &backward, kind);
-    layer_backward_add(low, &backward, kind);
+    layer_backward_add(low, &backward, kind, &to->backward_segments, true);
     host_wait_add(low, &backward, SLOT_COMPUTE);
     to->backward = template_add(low, "layer backward", &backward);
+    if (low->plan->order->splits) lower_split_kind(low, kind, to);
 }
 
 void lower_layers(lowering *low) {

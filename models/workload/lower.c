@@ -40,20 +40,32 @@ static uint32_t expert_group(const pw_plan *plan, enum group role, place at) {
     const pw_expert_plan *x = &plan->experts;
     int64_t within = at.tensor + plan->t * (at.context + plan->c * at.data), stage = at.stage;
     int64_t tensor = within % x->tensor, expert = within / x->tensor % x->parallel, data = within / (x->tensor * x->parallel);
-    if (role == GROUP_EXPERT) return (uint32_t)(tensor + x->tensor * (data + x->data * stage));
-    if (role == GROUP_EXPERT_TENSOR) return (uint32_t)(expert + x->parallel * (data + x->data * stage));
+    int64_t copies = x->data / plan->copies; /* of the experts, within a stage */
+    if (role == GROUP_EXPERT) return (uint32_t)(tensor + x->tensor * (data + copies * stage));
+    if (role == GROUP_EXPERT_TENSOR) return (uint32_t)(expert + x->parallel * (data + copies * stage));
+    if (plan->copies == 2 && stage >= plan->p / 2) stage = plan->p - 1 - stage;
     return (uint32_t)(tensor + x->tensor * (expert + x->parallel * stage));
+}
+
+/* Neighbours that exchange heads, or all that gather keys. */
+static int64_t context_group(const pw_plan *plan) {
+    return plan->exchange == PW_CONTEXT_ALL_GATHER ? plan->c : plan->exchange_ranks;
 }
 
 /* Number of the group that a rank belongs to; members of a group are in order of rank. */
 static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
+    if (plan->copies == 2 && (role == GROUP_SHARD || role == GROUP_REPLICA)) role = GROUP_DATA; /* no shard groups then */
     switch (role) {
         case GROUP_TENSOR: return (uint32_t)(at.context + plan->c * (at.data + plan->d * at.stage));
-        case GROUP_DATA: return (uint32_t)(at.tensor + plan->t * at.stage);
+        case GROUP_DATA: /* with two copies of the model, a stage and its mirror image hold the same layers */
+            if (plan->copies == 2 && at.stage >= plan->p / 2) at.stage = plan->p - 1 - at.stage;
+            return (uint32_t)(at.tensor + plan->t * at.stage);
         case GROUP_MODEL: return (uint32_t)(at.context + plan->c * at.data);
         case GROUP_SHARD: return (uint32_t)(at.tensor + plan->t * (share_of(plan, at) / plan->shards + plan->replicas * at.stage));
         case GROUP_REPLICA: return (uint32_t)(at.tensor + plan->t * (share_of(plan, at) % plan->shards + plan->shards * at.stage));
         case GROUP_EXPERT: case GROUP_EXPERT_TENSOR: case GROUP_EXPERT_DATA: return expert_group(plan, role, at);
+        case GROUP_CONTEXT: return (uint32_t)(at.tensor + plan->t * (at.context / context_group(plan) +
+                                                                     plan->c / context_group(plan) * (at.data + plan->d * at.stage)));
         default:
             if (at.stage != 0 && at.stage != plan->p - 1) return PW_NONE;
             return (uint32_t)(at.tensor + plan->t * (at.context + plan->c * at.data));
@@ -61,13 +73,17 @@ static uint32_t group_number(const pw_plan *plan, enum group role, place at) {
 }
 
 static bool fill_group(const pw_plan *plan, pw_arena *arena, enum group role, pw_group_role *to) {
-    static const char *const names[GROUP_COUNT] = {"tp", "dp", "gradient norm", "embedding", "shard", "replica",
+    static const char *const names[GROUP_COUNT] = {"tp", "dp", "gradient norm", "embedding", "shard", "replica", "cp",
                                                     "ep", "expert tp", "expert dp"};
     const pw_expert_plan *x = &plan->experts;
-    const int64_t counts[GROUP_COUNT] = {plan->c * plan->d * plan->p, plan->t * plan->p, plan->c * plan->d,
-                                         plan->t * plan->c * plan->d, plan->t * plan->replicas * plan->p,
-                                         plan->t * plan->shards * plan->p, x->tensor * x->data * plan->p,
-                                         x->parallel * x->data * plan->p, x->tensor * x->parallel * plan->p};
+    int64_t data = plan->t * plan->p / plan->copies;
+    const int64_t counts[GROUP_COUNT] = {plan->c * plan->d * plan->p, data, plan->c * plan->d, plan->t * plan->c * plan->d,
+                                         plan->copies == 2 ? data : plan->t * plan->replicas * plan->p,
+                                         plan->copies == 2 ? data : plan->t * plan->shards * plan->p,
+                                         plan->t * (plan->c / context_group(plan)) * plan->d * plan->p,
+                                         x->tensor * x->data / plan->copies * plan->p,
+                                         x->parallel * x->data / plan->copies * plan->p,
+                                         x->tensor * x->parallel * plan->p / plan->copies};
     uint32_t ranks = (uint32_t)plan->ranks, groups = (uint32_t)counts[role];
     uint32_t *group_of = pw_arena_alloc(arena, ranks * sizeof *group_of);
     uint32_t *first = pw_arena_alloc(arena, ((size_t)groups + 2) * sizeof *first);
@@ -88,7 +104,8 @@ static uint32_t peer_rank(const pw_plan *plan, enum peer role, place at) {
     int64_t step = role == PEER_NEXT || role == PEER_RING_NEXT ? 1 : -1;
     bool ring = role == PEER_RING_NEXT || role == PEER_RING_PREVIOUS;
     int64_t *moves = ring ? &at.context : &at.stage, size = ring ? plan->c : plan->p;
-    if (size == 1) return PW_NONE;
+    if (size == 1 || (ring && plan->ring_ranks == 1)) return PW_NONE;
+    if (ring) step *= plan->exchange_ranks;
     *moves = (*moves + step + size) % size;
     return rank_of(plan, at);
 }
@@ -162,8 +179,8 @@ pw_status pw_plan_lower(const pw_plan *plan, pw_arena *arena, pw_job **result, p
     job->kernel_count = low.kernels.count;
     job->categories = categories;
     job->category_count = CATEGORY_COUNT;
-    job->streams = STREAM_COUNT;
-    job->slots = SLOT_COUNT;
+    job->streams = low.twins.count ? 2 * STREAM_COUNT : STREAM_COUNT;
+    job->slots = low.twins.count ? 2 * SLOT_COUNT : SLOT_COUNT;
     job->kernel_time_factor = plan->stack.kernel_time_factor;
     *result = job;
     return PW_OK;

@@ -7,10 +7,12 @@
  *   experts.c    kernels and operations of a layer's experts, and of modules that predict further tokens
  *   ops.c        growing lists of operations
  *   layers.c     templates: the passes of layers, embedding and output layer
+ *   context.c    exchanges of context parallel
  *   chunks.c     the chunks of a stage, their parameter and gradient buckets
  *   sharded.c    passes of a chunk whose parameters are gathered unit by unit
  *   offload.c    copies to and from host memory, the update there
  *   schedule.c   the program of a stage: order of passes, messages, optimizer step
+ *   split_passes.c  passes and messages of schedules with weight gradients apart
  *   lower.c      ranks, groups, peers; puts the job together
  */
 #ifndef PW_MODELS_WORKLOAD_LOWER_H
@@ -18,9 +20,11 @@
 
 #include "models/workload/plan.h"
 
+/* The second message streams and slots: of the chunk that goes the other way, up the stages. */
 enum stream { STREAM_COMPUTE, STREAM_TENSOR, STREAM_SEND_FORWARD, STREAM_RECV_FORWARD, STREAM_SEND_BACKWARD,
               STREAM_RECV_BACKWARD, STREAM_DATA, STREAM_CONTEXT_SEND, STREAM_CONTEXT_RECV, STREAM_REPLICA, STREAM_EXPERT, STREAM_TO_HOST,
-              STREAM_TO_DEVICE, STREAM_HOST, STREAM_COUNT };
+              STREAM_TO_DEVICE, STREAM_HOST, STREAM_SEND_FORWARD_2, STREAM_RECV_FORWARD_2, STREAM_SEND_BACKWARD_2,
+              STREAM_RECV_BACKWARD_2, STREAM_COUNT };
 
 enum { MOST_AHEAD = 8 }; /* units that zero3 gathers ahead, at most: the range of train.prefetch */
 
@@ -47,6 +51,7 @@ enum slot {
     SLOT_STARTED,      /* the last layer whose backward pass began */
     SLOT_UNIT,         /* zero3: gathers of units under way take turns */
     SLOT_UNIT_LAST = SLOT_UNIT + MOST_AHEAD,
+    SLOT_RECV_FORWARD_2, SLOT_RECV_BACKWARD_2, SLOT_SHARE_2,
     SLOT_COUNT
 };
 
@@ -54,7 +59,7 @@ enum category { CATEGORY_COMPUTE, CATEGORY_TENSOR, CATEGORY_PIPELINE, CATEGORY_D
                 CATEGORY_OPTIMIZER, CATEGORY_EXPERT, CATEGORY_OFFLOAD, CATEGORY_COUNT };
 
 /* Group roles in the job's table; peers: PEER_. A job without pipeline or context parallel lacks those roles. */
-enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_SHARD, GROUP_REPLICA,
+enum group { GROUP_TENSOR, GROUP_DATA, GROUP_MODEL, GROUP_EMBEDDING, GROUP_SHARD, GROUP_REPLICA, GROUP_CONTEXT,
              GROUP_EXPERT, GROUP_EXPERT_TENSOR, GROUP_EXPERT_DATA, GROUP_COUNT }; /* the last three: models with experts */
 enum peer { PEER_NEXT, PEER_PREVIOUS, PEER_RING_NEXT, PEER_RING_PREVIOUS, PEER_COUNT };
 enum { CHANNEL_FORWARD, CHANNEL_BACKWARD, CHANNEL_RING };
@@ -67,15 +72,18 @@ typedef struct list { /* grows in the arena */
 /* Segments of a layer. PW_NONE: none, because it is part of another. */
 typedef struct layer_segments {
     uint32_t attention_norm, attention, attention_in, attention_out, mlp_norm, mlp;
-    uint32_t ring_first, ring_next; /* context parallel: attention to own and to received keys */
+    uint32_t ring_first, ring_next; /* context parallel: attention to own (or all) and to received keys */
     uint32_t router, shared, experts, combine; /* in place of mlp; shared: experts that every token passes, beside the others */
 } layer_segments;
 
 typedef struct layer_templates { /* of one kind of layer */
     bool lowered;
-    layer_segments forward_segments, backward_segments;
-    uint32_t forward, backward; /* templates */
+    layer_segments forward_segments, backward_segments, input_segments, weights_segments;
+    uint32_t forward, backward, input, weights; /* templates; the last two where the order splits */
 } layer_templates;
+
+/* Which kernels of a backward pass are gathered into segments. */
+enum half { HALF_BOTH, HALF_INPUT, HALF_WEIGHTS };
 
 /* A stretch of a chunk whose parameters travel as one bucket. */
 typedef enum unit_kind { UNIT_EMBEDDING, UNIT_LAYERS, UNIT_HEAD, UNIT_PREDICTION } unit_kind;
@@ -93,16 +101,23 @@ typedef struct chunk_templates {
     uint32_t unit_count;
     double parameters, experts;
     uint32_t forward, forward_first, backward, backward_last; /* first: gathers parameters; last: reduces gradients */
+    uint32_t input, weights, weights_last; /* where the order splits */
 } chunk_templates;
+
+typedef struct template_twin { /* the same operations on the streams of a second pass beside the first */
+    uint32_t of, twin;
+} template_twin;
 
 typedef struct lowering {
     const pw_plan *plan;
     pw_arena *arena;
     bool out_of_memory; /* checked once, at the end */
     union { double align; char bytes[256]; } spare; /* what is written after that goes here */
-    list kernels, segments, templates, chunks;
+    list kernels, segments, templates, chunks, twins;
     list parts; /* of the segment under construction */
     layer_templates layers[PW_LAYER_KINDS];
+    enum half half;
+    bool of_weights; /* the next part belongs to the gradients of weights */
     uint32_t embedding_forward, embedding_backward, head_norm_forward, head_norm_backward, head_forward, head_backward;
     uint32_t prediction_forward, prediction_backward;
     bool gathers_parameters; /* zero1, zero2: behind the first forward pass; else at the end of the step */
@@ -132,6 +147,8 @@ void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool cau
 double element_bytes(const pw_plan *plan, double bytes); /* a stack's count for 16-bit tensors, in the job's format */
 double wide_bytes(const pw_plan *plan, double bytes);    /* the same for norms, residuals and softmax */
 /* autocast: to the multiplies' format, in a kernel for each of so many matrices; backward: their gradients to fp32 */
+void accumulate_add(lowering *low, double bytes); /* to gradients of weights */
+double weight_bytes(lowering *low, double bytes); /* to accumulate gradients: with others, or apart when halved (then 0) */
 void cast_weights(lowering *low, double weights, double matrices, bool backward);
 double hidden_bytes(const pw_plan *plan, double per_element); /* of the tokens that a norm sees */
 uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was added since the last one */
@@ -172,6 +189,9 @@ void host_wait_add(lowering *low, list *ops, int16_t slot); /* where the stack's
 uint32_t template_add(lowering *low, const char *name, const list *ops);
 void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
 
+/* context.c: attention of ranks that share a sequence, between its two linear layers. */
+void context_add(lowering *low, list *ops, const layer_segments *of, bool backward);
+
 /* layers.c */
 void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes, int16_t wait, int16_t signal);
 void lower_layers(lowering *low); /* every kind that the model has */
@@ -181,6 +201,7 @@ void head_add(lowering *low, list *ops, bool backward);
 /* chunks.c */
 const chunk_templates *lower_chunk(lowering *low, int64_t stage, int64_t chunk);
 void unit_add(lowering *low, list *ops, const unit *of, bool backward);
+void layers_add(lowering *low, list *ops, const unit *of, pw_pass_kind pass); /* of a unit of layers */
 void wait_add(lowering *low, list *ops, int16_t slot, uint32_t category); /* the compute stream waits */
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal);
 void reduce_add(lowering *low, list *ops, double parameters, double experts);
@@ -194,6 +215,11 @@ void offload_layer(lowering *low, list *ops, int64_t layer, uint32_t template_in
 /* sharded.c: the passes of a chunk under zero3. */
 void sharded_passes(lowering *low, chunk_templates *of);
 void regather_add(lowering *low, list *ops, pw_layer_kind kind); /* between a layer's second forward and its backward pass */
+
+/* split_passes.c: templates and programs of schedules with weight gradients apart. */
+void lower_split_chunk(lowering *low, chunk_templates *to, bool reduces_each);
+void split_passes_add(lowering *low, list *ops, int64_t stage, const chunk_templates *const *chunks);
+double message_bytes(const pw_plan *plan); /* between stages, of a rank; schedule.c */
 
 /* schedule.c: returns the stage's template. */
 uint32_t lower_stage(lowering *low, int64_t stage);

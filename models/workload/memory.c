@@ -64,16 +64,6 @@ static double layers_activations(const pw_plan *plan, int64_t first, int64_t lay
     return bytes;
 }
 
-/* Of all chunks in flight on a stage. With several chunks the account takes the largest for every pass: a short one at an end
- * of the model is one of several. */
-static double activations_in_flight(const pw_plan *plan, int64_t stage) {
-    double most = 0;
-    for (int64_t chunk = 0; chunk < plan->v; chunk++)
-        most = fmax(most, layers_activations(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk),
-                                             plan->desc->recompute));
-    return most * (double)pw_plan_in_flight(plan, stage);
-}
-
 static double largest_layer(const pw_plan *plan, int recompute) {
     double most = 0;
     for (int64_t i = 0; i < plan->shape.layers; i++)
@@ -128,6 +118,39 @@ static double head_activations(const pw_plan *plan) {
     return bytes + plan->stack.logits * reached * (double)plan->vocabulary / (double)plan->t;
 }
 
+/* Bytes kept of one layer and one micro-batch from B to W: inputs of linear layers and the gradients of their outputs (those
+ * of row-parallel ones gathered over all tokens). Qi et al. 2023, table 1: 32 s b h of a plain layer. */
+static double layer_weight_inputs(const pw_plan *plan, pw_layer_kind kind) {
+    const pw_model_shape *shape = &plan->shape;
+    double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t, element = plan->format.element_bytes;
+    double divisor = plan->sequence_parallel ? t : 1, fc1 = (double)shape->fc1;
+    double input = pw_plan_casts(plan) ? plan->stack.saved_input_fp8 : element;
+    double f = (double)(kind & PW_LAYER_EXPERTS ? plan->model->shared_ffn : shape->ffn);
+    double heads = (double)(shape->query_width + shape->key_width + shape->value_width);
+    double bytes = tokens * (input * (h + (f > 0 ? h : 0)) / divisor + input * ((double)shape->output_width + f) / t +
+                             element * (h + (f > 0 ? h : 0) + (heads + fc1 * f) / t));
+    if (shape->latent) bytes += tokens * (input + element) * (double)(plan->model->query_rank + shape->latent) / divisor;
+    if (!(kind & PW_LAYER_EXPERTS)) return bytes;
+    double inner = (double)(shape->expert_ffn / plan->experts.tensor);
+    return bytes + plan->experts.arrived * (input * (h + inner) + element * (h + fc1 * inner));
+}
+
+/* What layers of a chunk hold of a micro-batch; the ends of the model likewise. */
+static double layers_held(const void *object, int64_t stage, int64_t chunk, bool kept) {
+    const pw_plan *plan = object;
+    int64_t first = pw_plan_first_layer(plan, stage, chunk), layers = pw_plan_layers(plan, stage, chunk);
+    if (!kept) return layers_activations(plan, first, layers, plan->desc->recompute);
+    double bytes = 0;
+    for (int64_t i = first; i < first + layers; i++) bytes += layer_weight_inputs(plan, pw_model_layer_kind(plan->model, i));
+    return bytes;
+}
+static double embedding_held(const void *object, int64_t stage, int64_t chunk, bool kept) {
+    return !kept && pw_plan_has_embedding(object, stage, chunk) ? 1 : 0;
+}
+static double head_held(const void *object, int64_t stage, int64_t chunk, bool kept) {
+    return !kept && pw_plan_has_head(object, stage, chunk) ? 1 : 0;
+}
+
 pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, int64_t stage) {
     pw_memory_account account = {0};
     double parameters = pw_plan_stage_parameters(plan, stage);
@@ -135,29 +158,28 @@ pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, i
 
     double tokens = (double)plan->tokens, h = (double)plan->shape.hidden, t = (double)plan->t;
     double element = plan->format.element_bytes;
-    double divisor = plan->sequence_parallel ? t : 1, in_flight = (double)pw_plan_in_flight(plan, stage);
-    account.activations = activations_in_flight(plan, stage);
+    double divisor = plan->sequence_parallel ? t : 1;
+    account.activations = pw_plan_peak(plan, stage, layers_held, plan);
     if (plan->desc->offload_activations) { /* two layers leave or arrive, one is at work */
         double here = fmin(account.activations, 3 * largest_layer(plan, plan->desc->recompute));
         account.host += account.activations - here;
         account.activations = here;
     }
-
-    if (stage == 0) { /* token numbers; the mask of the embedding's dropout */
-        double passes = in_flight / (double)plan->v;
-        account.logits += passes * (8 * tokens + (plan->stack.dropout ? tokens * h / divisor : 0));
-    }
-    if (stage == plan->p - 1) /* inputs of the final norm and the output layer; logits */
-        account.logits += head_activations(plan);
-    if (stage == plan->p - 1 && plan->model->prediction_layers) /* a layer, two states joined; the head's peak is one at a time */
+    /* Token numbers and the mask of the embedding's dropout; what the head keeps. */
+    account.logits = pw_plan_peak(plan, stage, embedding_held, plan) *
+                     (8 * tokens + (plan->stack.dropout ? tokens * h / divisor : 0));
+    double heads = pw_plan_peak(plan, stage, head_held, plan);
+    account.logits += heads * head_activations(plan);
+    if (heads > 0 && plan->model->prediction_layers) /* a layer, two states joined; the head's peak is one at a time */
         account.activations += (double)plan->model->prediction_layers *
                                (layers_activations(plan, plan->shape.layers - 1, 1, plan->desc->recompute) +
-                                4 * element * tokens * h / divisor) * in_flight / (double)plan->v;
+                                4 * element * tokens * h / divisor) * heads;
     if (plan->model->experts) account.buffers += 2 * element * plan->experts.arrived * h; /* tokens and results on their way */
 
     if (plan->sequence_parallel) account.buffers += 2 * element * tokens * h; /* gathered input and its gradient */
-    if (plan->p > 1) account.buffers += 4 * element * tokens * h / divisor;   /* a message each way, each direction */
-    if (plan->c > 1) account.buffers += 2 * 2 * element * tokens * (double)(plan->shape.key_width + plan->shape.value_width) / t;
+    if (plan->p > 1) /* a message each way, each direction; of both chunks where they go opposite ways */
+        account.buffers += (plan->order->splits ? 4 * (double)plan->v : 4) * element * tokens * h / divisor;
+    if (plan->c > 1) account.buffers += pw_plan_context_buffers(plan);
     if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += largest_layer(plan, PW_RECOMPUTE_NONE);
 
     double used = account.weights + account.gradients + account.optimizer + account.activations + account.logits +

@@ -8,7 +8,8 @@
 /* The largest total over the stages. */
 static double largest(const pw_plan *plan, const pw_device *device) {
     double most = 0;
-    for (int64_t stage = 0; stage < plan->p; stage++) most = fmax(most, pw_plan_memory(plan, device, stage).total);
+    for (int64_t stage = 0; stage < plan->p && most <= device->memory_bytes; stage++) /* what does not fit is told by one stage */
+        most = fmax(most, pw_plan_memory(plan, device, stage).total);
     return most;
 }
 

@@ -10,7 +10,12 @@
 #include <string.h>
 
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
-static const char *const schedule_names[] = {"1f1b", "gpipe", NULL};
+static const char *const schedule_names[] = {"1f1b", "gpipe", "zb-h1", "zb-h2", "zb-v", "v-half", "v-min", "dualpipe",
+                                              "dualpipev", NULL}; /* rows of pw_orders */
+static const char *const end_names[] = {"none", "embedding", "output", "both", "auto", NULL};
+static const pw_field layers_of_a_stage = {"layers of a stage", PW_FIELD_INTEGER, PW_UNIT_NONE, 0, 0, 1e4,
+                                           .text = "Layers of a stage, or of a chunk."};
+static const char *const check_names[] = {"global", "late", NULL};
 static const char *const switch_names[] = {"off", "on", "stack", NULL};
 
 #define AT(field) offsetof(pw_train_desc, field)
@@ -26,7 +31,11 @@ static const pw_field train_fields[] = {
     COUNT_FIELD(micro_batch, 1, "1", "Sequences of one pass through the pipeline."),
     COUNT_FIELD(tensor_parallel, 1, "1", "GPUs that share every layer."),
     COUNT_FIELD(pipeline_parallel, 1, "1", "Stages of consecutive layers."),
-    COUNT_FIELD(context_parallel, 1, "1", "GPUs that share every sequence (ring exchange of keys and values)."),
+    COUNT_FIELD(context_parallel, 1, "1", "GPUs that share every sequence."),
+    {"context_exchange", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(context_exchange), 0, 0, "ring", pw_context_names, NULL,
+     "How they meet in attention: keys and values in a ring, tokens for heads (all_to_all), all keys and values (all_gather), or "
+     "all_to_all among neighbours and a ring of those.", NULL, NULL},
+    COUNT_FIELD(context_inner, 0, "0", "With ring_of_all_to_all, GPUs of each all_to_all."),
     COUNT_FIELD(data_parallel, 0, "0", "Copies of the model; 0: what is left of the cluster."),
     COUNT_FIELD(virtual_stages, 1, "1", "Model chunks of a pipeline stage; above 1: the interleaved schedule."),
     {"precision", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(precision), 0, 0, "bf16", pw_format_names, NULL,
@@ -37,7 +46,16 @@ static const pw_field train_fields[] = {
     {"sharding", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(sharding), 0, 0, "zero1", pw_sharding_names, NULL,
      "What data-parallel ranks share out: the optimizer's state (zero1), gradients too (zero2), parameters too (zero3)."},
     {"schedule", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(schedule), 0, 0, "1f1b", schedule_names, NULL,
-     "Order of passes in the pipeline."},
+     "Order of passes in the pipeline: with whole backward passes (1f1b, gpipe), or with weight gradients apart."},
+    {"stage_layers", PW_FIELD_LIST, PW_UNIT_NONE, AT(stage_layers), 1, 20000, "", .item = &layers_of_a_stage,
+     .text = "Layers of each stage, or of each chunk in the order of the model; left out: as even as they go."},
+    COUNT_FIELD(first_stage_layers, 0, "0", "Layers of the first stage; 0: as the others."),
+    COUNT_FIELD(last_stage_layers, 0, "0", "Layers of the last stage; 0: as the others."),
+    {"ends_in_split", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(ends_in_split), 0, 0, "auto", end_names, NULL,
+     "Whether the embedding and the output layer count as a layer each when layers are spread over chunks; auto: when the layers "
+     "alone do not divide.", NULL, NULL},
+    {"optimizer_check", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(optimizer_check), 0, 0, "global", check_names, NULL,
+     "global: every stage waits for the norm of all gradients before it steps; late: it steps, and undoes what fails later."},
     {"stack", PW_FIELD_TEXT, PW_UNIT_NONE, AT(stack), 0, 0, "", NULL, NULL,
      "Software stack (a row of stacks); left out: the newest for the GPU."},
     SWITCH_FIELD(sequence_parallel, "Norms and dropout on a share of the tokens of each tensor-parallel rank."),
@@ -117,8 +135,8 @@ static pw_status check_tensor(const checker *at, const pw_plan *plan) {
 
 static pw_status check_context(const checker *at, const pw_plan *plan) {
     bool windowed = plan->model->window && plan->model->window < plan->sequence;
-    if (windowed && plan->c > 1)
-        REFUSE(at, "use tensor or pipeline parallel for the other GPUs",
+    if (windowed && plan->c > 1 && plan->exchange != PW_CONTEXT_ALL_TO_ALL)
+        REFUSE(at, "use context_exchange = \"all_to_all\", or tensor or pipeline parallel for the other GPUs",
                "a ring of context parallel is not modelled for attention within a window");
     if (windowed && !plan->stack.flash_attention)
         REFUSE(at, "use a stack with flash attention, or flash_attention = \"on\"",
@@ -136,46 +154,6 @@ static pw_status check_context(const checker *at, const pw_plan *plan) {
     return PW_OK;
 }
 
-/* Pipeline sizes (x virtual stages) that would divide the layers, for the hint. */
-static void list_divisors(const pw_plan *plan, char *text, size_t size) {
-    size_t used = (size_t)snprintf(text, size, "pipeline_parallel x virtual_stages that work:");
-    for (int64_t n = 1; n <= plan->shape.layers + 3 && n <= 4096 && used + 12 < size; n++)
-        if (plan->shape.layers % n == 0 || (n > 1 && (plan->shape.layers + 2) % n == 0) ||
-            (n > 1 && plan->model->experts && (plan->shape.layers + 3) % n == 0))
-            used += (size_t)snprintf(text + used, size - used, " %lld", LL(n));
-}
-
-static pw_status check_pipeline(const checker *at, pw_plan *plan) {
-    int64_t layers = plan->shape.layers, chunks = plan->p * plan->v;
-    if (plan->v > 1 && plan->p == 1)
-        REFUSE(at, "virtual stages interleave a pipeline; use pipeline_parallel of at least 2",
-               "train.virtual_stages %lld needs a pipeline, but pipeline_parallel is 1", LL(plan->v));
-    if (plan->v > 1 && plan->desc->schedule == PW_SCHEDULE_GPIPE)
-        REFUSE(at, "use schedule = \"1f1b\" for the interleaved order", "train.virtual_stages %lld cannot run as GPipe",
-               LL(plan->v));
-    if (layers % chunks == 0) {
-        plan->per_chunk = layers / chunks;
-    } else if (chunks > 1 && (layers + 2) % chunks == 0) {
-        plan->per_chunk = (layers + 2) / chunks;
-        plan->first_short = plan->last_short = 1;
-    } else if (plan->model->experts && chunks > 1 && (layers + 3) % chunks == 0) { /* the output layer as two: Megatron-Bridge */
-        plan->per_chunk = (layers + 3) / chunks;
-        plan->last_short = plan->per_chunk < 3 ? plan->per_chunk : 3;
-        plan->first_short = 3 - plan->last_short;
-    } else {
-        char hint[700];
-        list_divisors(plan, hint, sizeof hint);
-        REFUSE(at, hint,
-               "%lld layers do not split into pipeline_parallel %lld x virtual_stages %lld equal chunks "
-               "(nor do %lld, with the embedding and the output layer counted as one each)",
-               LL(layers), LL(plan->p), LL(plan->v), LL(layers + 2));
-    }
-    if (plan->v > 1 && plan->micro_batches % plan->p)
-        REFUSE(at, "interleaving works in groups of pipeline_parallel; change global_batch or use virtual_stages = 1",
-               "%lld micro-batches are not a multiple of pipeline_parallel %lld", LL(plan->micro_batches), LL(plan->p));
-    return PW_OK;
-}
-
 /* Operations of a step on one rank of every stage, roughly: what bounds the time and memory of a run (about a minute and a
  * few GB at the most). A layer is one computation each way; tensor parallel cuts it at its collectives, and a ring of
  * context parallel has an exchange and a computation for every other rank. */
@@ -183,8 +161,8 @@ static pw_status check_pipeline(const checker *at, pw_plan *plan) {
 double pw_plan_operations(const pw_plan *plan) {
     double per_layer = 1 + (plan->t > 1 ? 7 : 0) + (plan->c > 1 ? 6 * (double)plan->c : 0) +
                        (plan->desc->sharding == PW_SHARDING_ZERO3 ? 5 : 0);
-    double chunks = (double)plan->p * (double)plan->v;
-    return 2 * (double)plan->micro_batches * ((double)plan->shape.layers * per_layer + (chunks > 1 ? 4 * chunks : 1));
+    double chunks = (double)plan->p * (double)plan->v / (double)plan->copies, passes = plan->order->splits ? 3 : 2;
+    return passes * (double)plan->micro_batches * ((double)plan->shape.layers * per_layer + (chunks > 1 ? 4 * chunks : 1));
 }
 
 static pw_status check_sizes(const checker *at, int64_t gpus, pw_plan *plan) {
@@ -253,14 +231,20 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->t = desc->tensor_parallel;
     plan->p = desc->pipeline_parallel;
     plan->c = desc->context_parallel;
-    plan->v = desc->virtual_stages;
+    plan->order = &pw_orders[desc->schedule];
+    plan->v = plan->order->chunks ? plan->order->chunks : desc->virtual_stages;
+    plan->copies = plan->order->placement == PW_PLACE_BOTH_WAYS ? 2 : 1;
+    plan->positions = plan->p * plan->v / plan->copies;
+    plan->sends_anyway = plan->order->splits && !plan->stack.overlap_pipeline;
+    if (plan->sends_anyway) plan->stack.overlap_pipeline = true;
     plan->micro_batch = desc->micro_batch;
     plan->sequence = desc->sequence;
     plan->sequence_parallel = plan->stack.sequence_parallel && plan->t > 1;
+    PW_TRY(pw_plan_context(plan, file, line, error));
     PW_TRY(check_context(at, plan));
     PW_TRY(check_tensor(at, plan));
     PW_TRY(check_sizes(at, gpus, plan));
-    PW_TRY(check_pipeline(at, plan));
+    PW_TRY(pw_plan_layout(plan, file, line, error));
     PW_TRY(pw_format_read(catalogue, desc->precision, &plan->format, file, line, error));
     if (device) PW_TRY(pw_format_check(&plan->format, device, file, line, error));
     plan->precision = plan->format.matrix;
@@ -288,18 +272,6 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     return pw_plan_experts(catalogue, plan, file, line, error);
 }
 
-int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk) {
-    int64_t layers = plan->per_chunk;
-    if (stage == 0 && chunk == 0) layers -= plan->first_short;
-    if (stage == plan->p - 1 && chunk == plan->v - 1) layers -= plan->last_short;
-    return layers;
-}
-
-int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk) {
-    int64_t place = chunk * plan->p + stage; /* chunks of the model in order of its layers */
-    return place * plan->per_chunk - (place > 0 ? plan->first_short : 0);
-}
-
 double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers) {
     int64_t counts[PW_LAYER_KINDS] = {0};
     double parameters = 0;
@@ -323,26 +295,6 @@ double pw_plan_prediction_parameters(const pw_plan *plan) {
     return count * pw_prediction_parameters(plan->model, plan->t) + copy;
 }
 
-int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage) {
-    int64_t layers = 0;
-    for (int64_t chunk = 0; chunk < plan->v; chunk++) layers += pw_plan_layers(plan, stage, chunk);
-    return layers;
-}
-
-/* Megatron-LM, megatron/core/pipeline_parallel/schedules.py: forward_backward_pipelining_without_interleaving and
- * _with_interleaving. */
-int64_t pw_plan_warmup(const pw_plan *plan, int64_t stage) {
-    int64_t total = plan->micro_batches * plan->v, warmup = plan->p - stage - 1;
-    if (plan->v > 1) warmup = 2 * warmup + (plan->v - 1) * plan->p;
-    if (plan->desc->schedule == PW_SCHEDULE_GPIPE || warmup > total) warmup = total;
-    return warmup;
-}
-
-int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage) {
-    int64_t total = plan->micro_batches * plan->v, alive = pw_plan_warmup(plan, stage) + 1;
-    return alive < total ? alive : total;
-}
-
 double pw_plan_embedding_parameters(const pw_plan *plan) {
     double h = (double)plan->shape.hidden;
     double norm = plan->model->post_norm ? (plan->model->biases ? 2 * h : h) : 0;
@@ -352,24 +304,27 @@ double pw_plan_embedding_parameters(const pw_plan *plan) {
 double pw_plan_head_parameters(const pw_plan *plan) {
     double h = (double)plan->shape.hidden, norm = plan->model->post_norm ? 0 : plan->model->biases ? 2 * h : h;
     double columns = (double)(plan->vocabulary / plan->t);
-    bool shares = (plan->model->tied && plan->p == 1) || plan->model->head == PW_HEAD_SPAN;
+    bool together = plan->p == 1 || plan->order->placement != PW_PLACE_ROUND; /* with the embedding, on stage 0 */
+    bool shares = (plan->model->tied && together) || plan->model->head == PW_HEAD_SPAN;
     return norm + pw_head_own_parameters(plan->model, columns) + (shares ? 0 : columns * h);
 }
 
 double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage) {
     double parameters = 0;
-    for (int64_t chunk = 0; chunk < plan->v; chunk++)
+    for (int64_t chunk = 0; chunk < plan->v; chunk++) {
         parameters += pw_plan_layers_parameters(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk));
-    if (stage == 0) parameters += pw_plan_embedding_parameters(plan);
-    if (stage == plan->p - 1) parameters += pw_plan_head_parameters(plan) + pw_plan_prediction_parameters(plan);
+        if (pw_plan_has_embedding(plan, stage, chunk)) parameters += pw_plan_embedding_parameters(plan);
+        if (pw_plan_has_head(plan, stage, chunk)) parameters += pw_plan_head_parameters(plan) + pw_plan_prediction_parameters(plan);
+    }
     return parameters;
 }
 
 double pw_plan_stage_experts(const pw_plan *plan, int64_t stage) {
     double parameters = 0;
-    for (int64_t chunk = 0; chunk < plan->v; chunk++)
+    for (int64_t chunk = 0; chunk < plan->v; chunk++) {
         parameters += pw_plan_layers_experts(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk));
-    if (stage == plan->p - 1)
-        parameters += (double)plan->model->prediction_layers * pw_plan_layers_experts(plan, plan->shape.layers - 1, 1);
+        if (pw_plan_has_head(plan, stage, chunk))
+            parameters += (double)plan->model->prediction_layers * pw_plan_layers_experts(plan, plan->shape.layers - 1, 1);
+    }
     return parameters;
 }

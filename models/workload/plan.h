@@ -4,6 +4,7 @@
 
 #include "models/workload/format.h"
 #include "models/workload/attention.h"
+#include "models/workload/order.h"
 #include "models/workload/stack.h"
 #include "models/workload/train.h"
 
@@ -61,8 +62,14 @@ typedef struct pw_plan {
     int64_t tokens;      /* of a micro-batch on one rank */
     int64_t vocabulary;  /* padded, over all tensor-parallel ranks */
     int64_t head_tokens; /* of a micro-batch, that reach the output layer */
-    int64_t per_chunk;   /* layers of a chunk in the middle */
-    int64_t first_short, last_short; /* layers that the first and the last chunk have less */
+    const pw_order *order; /* the schedule */
+    pw_context_exchange exchange;
+    int64_t exchange_ranks, ring_ranks; /* of context parallel: that exchange heads; of the ring (1: none) */
+    bool sends_anyway;   /* the schedule overlaps messages, which the stack does not */
+    int64_t copies;      /* of the model in one pipeline: 2 for dualpipe */
+    int64_t positions;   /* chunks of one copy, in order of the model's layers */
+    int64_t slots;       /* layers that the split counts, */
+    int64_t first_short, last_short; /* so many of them for the embedding and the output layer */
     bool sequence_parallel; /* and t > 1 */
     pw_sharding sharding;
     int64_t shards, replicas; /* ranks that share the sharded states (1: not sharded); groups of so many ranks */
@@ -96,6 +103,15 @@ double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int re
 
 /* Operations of a step on one rank of every stage together, roughly. */
 double pw_plan_operations(const pw_plan *plan);
+/* context.c: how context parallel ranks meet; for pw_plan_make. Bytes that their exchanges need beside the activations. */
+pw_status pw_plan_context(pw_plan *plan, const char *file, int line, pw_error *error);
+double pw_plan_context_buffers(const pw_plan *plan);
+extern const char *const pw_context_names[];
+
+/* layout.c: the order's needs, and the layers of chunks; for pw_plan_make. */
+pw_status pw_plan_layout(pw_plan *plan, const char *file, int line, pw_error *error);
+bool pw_plan_spreads(const pw_plan *plan); /* layers are spread evenly: the job does not say where they are */
+int64_t pw_plan_position(const pw_plan *plan, int64_t stage, int64_t chunk);
 int64_t pw_plan_layers(const pw_plan *plan, int64_t stage, int64_t chunk);
 int64_t pw_plan_first_layer(const pw_plan *plan, int64_t stage, int64_t chunk); /* of the model, from 0 */
 int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);
@@ -103,16 +119,17 @@ int64_t pw_plan_stage_layers(const pw_plan *plan, int64_t stage);
 double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers);
 double pw_plan_layers_experts(const pw_plan *plan, int64_t first, int64_t layers);
 static inline bool pw_plan_has_embedding(const pw_plan *plan, int64_t stage, int64_t chunk) {
-    (void)plan;
-    return stage == 0 && chunk == 0;
+    return pw_plan_position(plan, stage, chunk) == 0;
 }
 static inline bool pw_plan_has_head(const pw_plan *plan, int64_t stage, int64_t chunk) {
-    return stage == plan->p - 1 && chunk == plan->v - 1;
+    return pw_plan_position(plan, stage, chunk) == plan->positions - 1;
 }
 /* Forward passes of a stage before its first backward pass (Megatron-LM's schedules); GPipe: all. */
 int64_t pw_plan_warmup(const pw_plan *plan, int64_t stage);
-/* Chunk activations alive at once on a stage, at most: warm-up passes and the one that turns round. */
-int64_t pw_plan_in_flight(const pw_plan *plan, int64_t stage);
+pw_order_shape pw_plan_order_shape(const pw_plan *plan);
+double pw_plan_peak(const pw_plan *plan, int64_t stage, pw_held_fn *held, const void *object); /* held at once, at most */
+/* Ranks that share gradients: data and context parallel ones, and the two copies of the model. */
+static inline int64_t pw_plan_data_ranks(const pw_plan *plan) { return plan->d * plan->c * plan->copies; }
 
 /* Parameters on one rank. */
 double pw_plan_embedding_parameters(const pw_plan *plan);
@@ -125,7 +142,7 @@ double pw_plan_stage_experts(const pw_plan *plan, int64_t stage);    /* those */
 static inline bool pw_plan_casts(const pw_plan *plan) {
     return plan->precision == PW_PRECISION_FP8 || plan->precision == PW_PRECISION_FP4;
 }
-static inline bool pw_plan_shares_data(const pw_plan *plan) { return plan->d * plan->c > 1 || plan->experts.data > 1; }
+static inline bool pw_plan_shares_data(const pw_plan *plan) { return pw_plan_data_ranks(plan) > 1 || plan->experts.data > 1; }
 static inline bool pw_plan_recomputes(const pw_plan *plan, pw_module module) { return plan->modules >> module & 1; }
 
 /* plan_experts.c: sizes of expert parallel, modules to recompute. Needs the other sizes, the stack and the shape. */

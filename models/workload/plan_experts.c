@@ -97,7 +97,7 @@ pw_status pw_plan_experts(const pw_catalogue *catalogue, pw_plan *plan, const ch
     PW_TRY(check_sizes(plan, file, line, error));
     double tokens = (double)plan->tokens / (double)plan->t; /* of one rank: with tensor parallel, sequence parallel is on */
     double load = desc->expert_capacity > 0 ? desc->expert_capacity : fmax(1, desc->expert_imbalance);
-    x->data = plan->t * plan->c * plan->d / (x->parallel * x->tensor);
+    x->data = plan->t * plan->c * plan->d / (x->parallel * x->tensor) * plan->copies;
     x->local = model->experts / x->parallel;
     x->sent = tokens * (double)model->experts_per_token * load;
     x->rows = (int64_t)ceil(x->sent * (double)x->tensor / (double)x->local);

@@ -74,9 +74,21 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     if (s->variability.stragglers && s->variability.straggler_slowdown > 1)
         note(&to, "%lld straggler%s, chosen by the seed, %g times as slow.", (long long)s->variability.stragglers,
              s->variability.stragglers == 1 ? "" : "s", s->variability.straggler_slowdown);
+    if (plan->order->splits) note(&to, "Schedule %s: %s.", plan->order->name, plan->order->text);
+    if (plan->sends_anyway)
+        note(&to, "Messages run behind computation, as schedule %s needs; stack %s alone would wait for them.",
+             plan->order->name, plan->stack.name);
+    if (plan->desc->optimizer_check == PW_CHECK_LATE)
+        note(&to, "The optimizer's check is late: stages begin the next step without waiting for each other, so the step is the "
+             "time from beginning to end of the stage that takes longest.");
     if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention)
         note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
-    if (plan->first_short == 1 && plan->last_short == 1)
+    if (pw_plan_spreads(plan) && plan->slots % plan->positions)
+        note(&to, "%lld layers do not divide into %lld chunks: they hold %lld or %lld%s.", (long long)plan->shape.layers,
+             (long long)plan->positions, (long long)(plan->slots / plan->positions),
+             (long long)(plan->slots / plan->positions + 1),
+             plan->first_short && plan->last_short ? ", with the embedding and the output layer counted as one each" : "");
+    else if (pw_plan_spreads(plan) && plan->first_short == 1 && plan->last_short == 1)
         note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);
     if (result->stages[0].memory.host > 0)
@@ -85,7 +97,7 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
         note(&to, "The vocabulary is padded from %lld to %lld tokens; model FLOPs count the former.",
              (long long)plan->model->vocabulary, (long long)plan->vocabulary);
     if (plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3 && plan->stack.overlap_parameters &&
-        plan->d * plan->c > 1)
+        pw_plan_data_ranks(plan) > 1)
         note(&to, "Parameters are gathered behind the first forward passes, as in every step but the first.");
     if (to.out_of_memory) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->notes = to.items;
@@ -183,6 +195,33 @@ static void fill_stages(const prepared *s, const pw_session_result *ran, pw_stag
     }
 }
 
+/* With a late check no stage waits for the others before its next step, so steps follow each other at the pace of the stage
+ * that is at work longest. What the others wait at either end goes on behind the neighbouring steps: it leaves the parts. */
+static pw_status overlap_steps(const prepared *s, pw_session_result *ran, pw_arena *arena, pw_error *error) {
+    if (s->plan.desc->optimizer_check != PW_CHECK_LATE) return PW_OK;
+    double step = 0;
+    for (int64_t i = 0; i < s->plan.p; i++) step = fmax(step, ran->programs[i].span_s);
+    double behind = fmax(0, ran->end_s - step);
+    pw_blame_part *parts = pw_arena_alloc(arena, (ran->part_count + 1) * sizeof *parts);
+    if (!parts) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
+    for (uint32_t i = 0; i < ran->part_count; i++) parts[i] = ran->parts[i];
+    static const char *const waits[] = {"bubble", "pp communication", "dp communication"};
+    for (size_t w = 0; w < sizeof waits / sizeof *waits; w++)
+        for (uint32_t i = 0; i < ran->part_count; i++) {
+            double away = strcmp(parts[i].name, waits[w]) ? 0 : fmin(behind, parts[i].seconds);
+            parts[i].seconds -= away;
+            behind -= away;
+        }
+    ran->end_s = step + behind;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < ran->part_count; i++)
+        if (parts[i].seconds > 0) parts[count++] = parts[i];
+    for (uint32_t i = 0; i < count; i++) parts[i].share = parts[i].seconds / ran->end_s;
+    ran->parts = parts;
+    ran->part_count = count;
+    return PW_OK;
+}
+
 static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw_stage_result *stages, pw_arena *arena,
                              pw_train_result *result, pw_error *error) {
     const pw_plan *plan = &s->plan;
@@ -245,6 +284,7 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
                                 .sink_count = options->sink_count};
     pw_session_result ran;
     PW_TRY(pw_session_run(&config, s->job, arena, &ran, error));
+    PW_TRY(overlap_steps(s, &ran, arena, error));
     PW_TRY(fill_result(s, &ran, stages, arena, result, error));
     return add_interval(s, catalogue, &ran, arena, result, error);
 }

@@ -38,7 +38,7 @@ static bool is_end(const stage_writer *w, int64_t chunk, bool first) {
     return first ? w->stage == 0 && chunk == 0 : w->stage == w->plan->p - 1 && chunk == w->plan->v - 1;
 }
 
-static double message_bytes(const pw_plan *plan) {
+double message_bytes(const pw_plan *plan) {
     double bytes = plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden;
     return plan->sequence_parallel || plan->stack.scatter_gather ? bytes / (double)plan->t : bytes;
 }
@@ -179,7 +179,8 @@ static void finish_step(stage_writer *w) {
     bool shares_data = pw_plan_shares_data(plan);
     if (shares_data && low->reduces_once && !low->reduces_behind && plan->sharding != PW_SHARDING_ZERO3)
         reduce_add(low, &w->ops, parameters, experts);
-    if (plan->model->tied && plan->model->head != PW_HEAD_SPAN && plan->p > 1 && (w->stage == 0 || w->stage == plan->p - 1))
+    bool apart = plan->p > 1 && plan->order->placement == PW_PLACE_ROUND; /* the ends of the model */
+    if (plan->model->tied && plan->model->head != PW_HEAD_SPAN && apart && (w->stage == 0 || w->stage == plan->p - 1))
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_EMBEDDING,
                        (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes /
                            (double)(plan->sharding >= PW_SHARDING_ZERO2 ? plan->shards : 1),
@@ -187,14 +188,16 @@ static void finish_step(stage_writer *w) {
     uint32_t norm = optimizer_segment(low, parameters, experts, true);
     if (norm == PW_NONE) op_add(low, &w->ops, PW_OP_DELAY, STREAM_COMPUTE, CATEGORY_OPTIMIZER)->waits[0] = SLOT_REDUCED;
     compute_add(low, &w->ops, norm, SLOT_REDUCED, CATEGORY_OPTIMIZER);
-    if (plan->t * plan->p > 1) /* the norm of all gradients; every stage waits here for the slowest */
+    bool late = plan->desc->optimizer_check == PW_CHECK_LATE;
+    if (plan->t * plan->p > 1 && !late) /* the norm of all gradients; every stage waits here for the slowest */
         collective_add(low, &w->ops, PW_COLLECTIVE_ALL_REDUCE, GROUP_MODEL, 4, CATEGORY_MODEL, STREAM_DATA, SLOT_COMPUTE,
                        SLOT_NORM);
     if (plan->desc->offload_optimizer) {
         if (!shares_data && plan->sharding != PW_SHARDING_ZERO3) offload_gradients(low, &w->ops, parameters, experts, SLOT_COMPUTE);
         update_on_host(low, &w->ops, parameters, experts, pw_plan_stage_layers(plan, w->stage));
     } else {
-        compute_add(low, &w->ops, optimizer_segment(low, parameters, experts, false), SLOT_NORM, CATEGORY_OPTIMIZER);
+        compute_add(low, &w->ops, optimizer_segment(low, parameters, experts, false), late ? PW_NO_SLOT : SLOT_NORM,
+                    CATEGORY_OPTIMIZER);
     }
     if (shares_data && !low->gathers_parameters && plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3)
         gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, 0, parameters, experts}, SLOT_COMPUTE, PW_NO_SLOT);
@@ -212,9 +215,13 @@ uint32_t lower_stage(lowering *low, int64_t stage) {
     for (int64_t chunk = 0; chunk < plan->v && !low->out_of_memory; chunk++)
         writer.chunks[chunk] = lower_chunk(low, stage, chunk);
     if (low->out_of_memory) return 0;
-    if (low->gathers_parameters && writer.chunks[0]->unit_count)
-        gather_add(low, &writer.ops, &writer.chunks[0]->units[0], PW_NO_SLOT, SLOT_PARAMETERS);
-    passes(&writer);
+    if (plan->order->splits) {
+        split_passes_add(low, &writer.ops, stage, writer.chunks);
+    } else {
+        if (low->gathers_parameters && writer.chunks[0]->unit_count)
+            gather_add(low, &writer.ops, &writer.chunks[0]->units[0], PW_NO_SLOT, SLOT_PARAMETERS);
+        passes(&writer);
+    }
     finish_step(&writer);
     char name[32];
     snprintf(name, sizeof name, "stage %lld", (long long)stage);

@@ -70,7 +70,7 @@ static void attention_in_backward(lowering *low) {
     double weights = shape->latent ? 0 : (double)shape->hidden * 2 * (q + k); /* of latent attention: counted there */
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_backward * q + plan->stack.key_backward * k)) +
-                   plan->stack.wgrad_accumulate * weights,
+                   weight_bytes(low, plan->stack.wgrad_accumulate * weights),
                plan->stack.attention_kernels_backward);
     query_norm(low, true);
     cast(low, plan->stack.cast_gradient * (double)shape->hidden +
@@ -121,19 +121,24 @@ void mlp_backward(lowering *low, int64_t ffn) {
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * f *
                                        (plan->model->gated ? plan->stack.gated_backward : plan->stack.mlp_backward)) +
-                   plan->stack.wgrad_accumulate * h * f * (fc1 + 1),
+                   weight_bytes(low, plan->stack.wgrad_accumulate * h * f * (fc1 + 1)),
                plan->stack.mlp_kernels_backward);
     linear_backward(low, shape->fc1 * ffn / plan->t, shape->hidden);
 }
 
-/* A causal ring with two slices per rank (one early, one late): the own keys cost a causal square of s/c, each received
- * block half of a full one. */
-static void ring_segments(lowering *low, layer_segments *to, bool backward) {
+/* Attention of a rank that shares its sequence. A causal ring with two slices per rank (one early, one late): the own keys
+ * cost a causal square of the rank's tokens, each received block half of a full one. With all keys gathered the two slices
+ * see half of them on average. After an all_to_all the heads are fewer and the tokens more. */
+static void context_segments(lowering *low, layer_segments *to, pw_layer_kind kind, bool backward) {
     const pw_plan *plan = low->plan;
-    int64_t local = plan->sequence / plan->c;
+    int64_t local = plan->sequence / plan->ring_ranks;
     double output = (double)plan->tokens * (double)plan->shape.output_width / (double)plan->t;
-    flash(low, false, local, local, true, backward);
+    if (plan->exchange == PW_CONTEXT_ALL_GATHER)
+        flash(low, false, plan->sequence / plan->c, plan->sequence / 2, false, backward);
+    else if (plan->ring_ranks == 1) attention_core(low, kind, backward);
+    else flash(low, false, local, local, true, backward);
     to->ring_first = segment_end(low, backward ? "attention backward" : "attention");
+    if (plan->ring_ranks == 1) return;
     flash(low, false, local, local / 2, false, backward);
     move_bytes(low, PW_KERNEL_ELEMENTWISE, plan->stack.context_correction * output, ONE_SWEEP);
     to->ring_next = segment_end(low, backward ? "ring attention backward" : "ring attention");
@@ -149,7 +154,7 @@ static void forward_segments(lowering *low, pw_layer_kind kind) {
     attention_in_forward(low);
     if (plan->c > 1) {
         to->attention_in = segment_end(low, "attention in");
-        ring_segments(low, to, false);
+        context_segments(low, to, kind, false);
     } else {
         attention_core(low, kind, false);
     }
@@ -166,9 +171,9 @@ static void forward_segments(lowering *low, pw_layer_kind kind) {
     to->mlp = segment_end(low, plan->t > 1 || plan->c > 1 ? "mlp" : "layer");
 }
 
-static void backward_segments(lowering *low, pw_layer_kind kind) {
+static void backward_segments(lowering *low, pw_layer_kind kind, enum half half, layer_segments *to) {
     const pw_plan *plan = low->plan;
-    layer_segments *to = &low->layers[kind].backward_segments;
+    low->half = half;
     bool apart = plan->sequence_parallel;
     norm(low, true);
     if (kind & PW_LAYER_EXPERTS) {
@@ -184,7 +189,7 @@ static void backward_segments(lowering *low, pw_layer_kind kind) {
     attention_out_backward(low);
     if (plan->c > 1) {
         to->attention_out = segment_end(low, plan->t > 1 ? "attention out backward" : "mlp and attention out backward");
-        ring_segments(low, to, true);
+        context_segments(low, to, kind, true);
     } else {
         bool again = plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && !plan->stack.flash_attention;
         if (again || pw_plan_recomputes(plan, PW_MODULE_CORE_ATTENTION)) attention_core(low, kind, false);
@@ -194,11 +199,17 @@ static void backward_segments(lowering *low, pw_layer_kind kind) {
     uint32_t last = segment_end(low, plan->c > 1 ? "attention in backward" : plan->t > 1 ? "attention backward" : "layer backward");
     if (plan->c > 1) to->attention_in = last;
     else to->attention = last;
+    low->half = HALF_BOTH;
 }
 
 void layer_segments_lower(lowering *low, pw_layer_kind kind) {
     layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE};
-    low->layers[kind].forward_segments = low->layers[kind].backward_segments = none;
+    layer_templates *to = &low->layers[kind];
+    to->forward_segments = to->backward_segments = to->input_segments = to->weights_segments = none;
     forward_segments(low, kind);
-    backward_segments(low, kind);
+    backward_segments(low, kind, HALF_BOTH, &to->backward_segments);
+    if (low->plan->order->splits) {
+        backward_segments(low, kind, HALF_INPUT, &to->input_segments);
+        backward_segments(low, kind, HALF_WEIGHTS, &to->weights_segments);
+    }
 }

@@ -101,6 +101,7 @@ static pw_status fill_programs(const session *s, pw_arena *arena, pw_session_res
         program->compute_s += class->compute_s * class->multiplicity;
         program->communication_s += class->communication_s * class->multiplicity;
         program->launch_wait_s += class->launch_wait_s * class->multiplicity;
+        program->span_s = fmax(program->span_s, pw_time_to_seconds(class->end - class->begin, PW_TICKS_PER_SECOND_STEP));
     }
     for (uint32_t i = 0; i < count; i++) {
         pw_program_result *program = &programs[i];

@@ -25,6 +25,7 @@ typedef struct pw_program_result { /* means over the ranks of a program, in s */
     uint32_t ranks;
     double compute_s, communication_s, launch_wait_s;
     double idle_s; /* of the whole run, without computation */
+    double span_s; /* the longest of its ranks, from the first computation to its end */
 } pw_program_result;
 
 typedef struct pw_session_result {

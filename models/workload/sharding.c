@@ -62,10 +62,15 @@ static pw_status check_options(const pw_train_desc *desc, const char *file, int 
 }
 
 static pw_status split_ranks(pw_plan *plan, const char *file, int line, pw_error *error) {
-    int64_t ranks = plan->d * plan->c, group = plan->desc->shard_group;
+    int64_t ranks = pw_plan_data_ranks(plan), group = plan->desc->shard_group;
     plan->shards = 1;
     plan->replicas = ranks;
     if (plan->sharding == PW_SHARDING_NONE) return PW_OK;
+    if (group && plan->copies == 2)
+        REFUSE("leave shard_group out, or use another schedule", "train.shard_group is not modelled with schedule %s",
+               plan->order->name);
+    if (plan->sharding == PW_SHARDING_ZERO3 && plan->order->splits)
+        REFUSE("use zero1 or zero2, or schedule 1f1b", "sharding zero3 is not modelled with schedule %s", plan->order->name);
     if (group && ranks % group) {
         char hint[200];
         size_t used = (size_t)snprintf(hint, sizeof hint, "groups that work:");

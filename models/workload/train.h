@@ -62,17 +62,30 @@ typedef enum pw_recompute { PW_RECOMPUTE_NONE, PW_RECOMPUTE_SELECTIVE, PW_RECOMP
 /* What data-parallel ranks share out instead of each keeping a copy: nothing, the optimizer's state (ZeRO-1), gradients as
  * well (ZeRO-2), parameters as well (ZeRO-3, FSDP: gathered for each use). */
 typedef enum pw_sharding { PW_SHARDING_NONE, PW_SHARDING_ZERO1, PW_SHARDING_ZERO2, PW_SHARDING_ZERO3 } pw_sharding;
-typedef enum pw_schedule { PW_SCHEDULE_1F1B, PW_SCHEDULE_GPIPE } pw_schedule; /* interleaved: virtual_stages > 1 */
+typedef enum pw_schedule { /* rows of pw_orders; interleaved: 1f1b with virtual_stages > 1 */
+    PW_SCHEDULE_1F1B, PW_SCHEDULE_GPIPE, PW_SCHEDULE_ZB_H1, PW_SCHEDULE_ZB_H2, PW_SCHEDULE_ZB_V, PW_SCHEDULE_V_HALF,
+    PW_SCHEDULE_V_MIN, PW_SCHEDULE_DUALPIPE, PW_SCHEDULE_DUALPIPEV
+} pw_schedule;
+typedef enum pw_ends { PW_ENDS_NONE, PW_ENDS_EMBEDDING, PW_ENDS_OUTPUT, PW_ENDS_BOTH, PW_ENDS_AUTO } pw_ends;
+typedef enum pw_context_exchange {
+    PW_CONTEXT_RING, PW_CONTEXT_ALL_TO_ALL, PW_CONTEXT_ALL_GATHER, PW_CONTEXT_RING_OF_ALL_TO_ALL
+} pw_context_exchange;
+typedef enum pw_optimizer_check { PW_CHECK_GLOBAL, PW_CHECK_LATE } pw_optimizer_check;
 
 typedef struct pw_train_desc {
     const char *name;
     pw_model_desc *model;
     int64_t sequence, global_batch, micro_batch; /* tokens; sequences; sequences */
     int64_t tensor_parallel, pipeline_parallel, context_parallel;
+    int context_exchange;    /* pw_context_exchange */
+    int64_t context_inner;   /* ranks of each all_to_all inside a ring; 0: none */
     int64_t data_parallel;   /* 0: what is left of the cluster */
     int64_t virtual_stages;  /* model chunks per pipeline stage */
+    pw_list stage_layers;    /* int64_t: layers of each stage or chunk; not given: spread evenly */
+    int64_t first_stage_layers, last_stage_layers; /* 0: as the others */
+    int ends_in_split;       /* pw_ends */
     int precision;           /* pw_precision, or a mixed format: index into pw_format_names */
-    int recompute, sharding, schedule;
+    int recompute, sharding, schedule, optimizer_check;
     const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;

@@ -49,8 +49,9 @@ static inline void bench_close(bench *b) {
     pw_cluster_destroy(b->cluster);
 }
 
-/* Runs the job; seconds of the whole run. compute_s (may be NULL): [programs], of one rank each. */
-static inline double bench_run(const bench *b, double *compute_s, pw_executor_totals *totals) {
+/* Runs the job; seconds of the whole run. compute_s, span_s (may be NULL): [programs], of one rank each; span_s from its
+ * first computation to its end. */
+static inline double bench_execute(const bench *b, double *compute_s, double *span_s, pw_executor_totals *totals) {
     pw_error error = {0};
     pw_sim *sim;
     pw_fluid *fluid;
@@ -66,6 +67,7 @@ static inline double bench_run(const bench *b, double *compute_s, pw_executor_to
     for (uint32_t i = 0; i < pw_executor_class_count(executor); i++) {
         const pw_rank_class *class = pw_executor_class(executor, i);
         if (compute_s) compute_s[class->program] = class->compute_s;
+        if (span_s) span_s[class->program] = pw_time_to_seconds(class->end - class->begin, PW_TICKS_PER_SECOND_STEP);
         double its = pw_time_to_seconds(class->end, PW_TICKS_PER_SECOND_STEP);
         if (its > end) end = its;
     }
@@ -74,6 +76,13 @@ static inline double bench_run(const bench *b, double *compute_s, pw_executor_to
     pw_fluid_destroy(fluid);
     pw_sim_destroy(sim);
     return end;
+}
+
+static inline double bench_run(const bench *b, double *compute_s, pw_executor_totals *totals) {
+    return bench_execute(b, compute_s, NULL, totals);
+}
+static inline double bench_spans(const bench *b, double *compute_s, double *span_s) {
+    return bench_execute(b, compute_s, span_s, NULL);
 }
 
 #endif

@@ -29,7 +29,7 @@ static void few_kv_heads(pw_train_desc *d) { d->tensor_parallel = 16; }
 static void too_many_gpus(pw_train_desc *d) { d->pipeline_parallel = 32; }
 static void wrong_product(pw_train_desc *d) { d->data_parallel = 3; }
 static void wrong_batch(pw_train_desc *d) { d->global_batch = 63; }
-static void uneven_stages(pw_train_desc *d) { d->pipeline_parallel = 8; d->model->layers = 31; d->global_batch = 64; }
+static void empty_stages(pw_train_desc *d) { d->pipeline_parallel = 8; d->model->layers = 5; d->global_batch = 64; }
 static void odd_micro_batches(pw_train_desc *d) { d->pipeline_parallel = 4; d->virtual_stages = 2; d->global_batch = 4; }
 static void no_pipeline(pw_train_desc *d) { d->virtual_stages = 2; }
 static void no_sequence(pw_train_desc *d) { d->sequence = 0; }
@@ -55,7 +55,7 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("need 64 GPUs, the cluster has 16", "cluster larger", too_many_gpus);
     expect_refusal("use 6 GPUs, the cluster has 16", "leave data_parallel out", wrong_product);
     expect_refusal("global_batch 63 is not a multiple of data_parallel 8", "take global_batch 56 or 64", wrong_batch);
-    expect_refusal("31 layers do not split", "that work: 1 3 11 31 33", uneven_stages);
+    expect_refusal("5 layers do not fill pipeline_parallel 8 x 1 chunks", "count as a layer each", empty_stages);
     expect_refusal("2 micro-batches are not a multiple of pipeline_parallel 4", "in groups of", odd_micro_batches);
     expect_refusal("virtual_stages 2 needs a pipeline", "at least 2", no_pipeline);
     expect_refusal("train.sequence is 0", "Tokens of a sequence", no_sequence);
@@ -71,7 +71,7 @@ PW_TEST(bad_plans_are_refused_with_place_and_hint) {
     expect_refusal("train.schedule has no choice number 9", "", no_such_schedule);
     expect_refusal("hidden 4096 is not a multiple of model.heads 33", "head_dim", bad_head);
     expect_refusal("tensor_parallel 2 does not divide 8191 tokens", "sequence_parallel", odd_tokens);
-    expect_refusal("cannot run as GPipe", "1f1b", interleaved_gpipe);
+    expect_refusal("cannot run as gpipe", "1f1b", interleaved_gpipe);
 }
 
 PW_TEST(a_precision_that_the_gpu_lacks_is_refused) {
