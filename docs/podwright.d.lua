@@ -49,13 +49,20 @@
 ---@field micro_batch? integer Sequences of one pass through the pipeline.
 ---@field tensor_parallel? integer GPUs that share every layer.
 ---@field pipeline_parallel? integer Stages of consecutive layers.
----@field context_parallel? integer GPUs that share every sequence (ring exchange of keys and values).
+---@field context_parallel? integer GPUs that share every sequence.
+---@field context_exchange? "ring"|"all_to_all"|"all_gather"|"ring_of_all_to_all" How they meet in attention: keys and values in a ring, tokens for heads (all_to_all), all keys and values (all_gather), or all_to_all among neighbours and a ring of those.
+---@field context_inner? integer With ring_of_all_to_all, GPUs of each all_to_all.
 ---@field data_parallel? integer Copies of the model; 0: what is left of the cluster.
 ---@field virtual_stages? integer Model chunks of a pipeline stage; above 1: the interleaved schedule.
 ---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4"|"fp16-amp"|"bf16-amp" Number format: of the linear layers (fp32, tf32, fp16, bf16, fp8), with fp32 masters in the optimizer below 32 bits; or autocast of fp32 weights (fp16-amp, bf16-amp).
 ---@field recompute? "none"|"selective"|"full" Activations computed again in the backward pass: none, the attention core (selective), or whole layers (full).
 ---@field sharding? "none"|"zero1"|"zero2"|"zero3" What data-parallel ranks share out: the optimizer's state (zero1), gradients too (zero2), parameters too (zero3).
----@field schedule? "1f1b"|"gpipe" Order of passes in the pipeline.
+---@field schedule? "1f1b"|"gpipe"|"zb-h1"|"zb-h2"|"zb-v"|"v-half"|"v-min"|"dualpipe"|"dualpipev" Order of passes in the pipeline: with whole backward passes (1f1b, gpipe), or with weight gradients apart.
+---@field stage_layers? integer[] Layers of each stage, or of each chunk in the order of the model; left out: as even as they go.
+---@field first_stage_layers? integer Layers of the first stage; 0: as the others.
+---@field last_stage_layers? integer Layers of the last stage; 0: as the others.
+---@field ends_in_split? "none"|"embedding"|"output"|"both"|"auto" Whether the embedding and the output layer count as a layer each when layers are spread over chunks; auto: when the layers alone do not divide.
+---@field optimizer_check? "global"|"late" global: every stage waits for the norm of all gradients before it steps; late: it steps, and undoes what fails later.
 ---@field stack? string Software stack (a row of stacks); left out: the newest for the GPU.
 ---@field sequence_parallel? "off"|"on"|"stack" Norms and dropout on a share of the tokens of each tensor-parallel rank.
 ---@field flash_attention? "off"|"on"|"stack" One fused attention kernel that keeps no scores.
