@@ -31,6 +31,14 @@ struct pw_gpu {
     char traffic_text[sizeof(((pw_parameter_choice *)0)->text)];
 };
 
+/* A 16-bit row for units of another rate. The fill of a tile's pipeline is a latency: in elements of k it goes with the rate.
+ * Small tiles lose to the operands they need per flop: less where a flop takes longer or its operands are narrower. */
+static void slow_down(pw_gemm_parameters *gemm, const pw_gemm_machine *machine) {
+    double rate = machine->peak_flops / machine->peak16_flops;
+    gemm->ramp_k *= rate;
+    gemm->tile_discount *= rate * machine->element_bytes / 2;
+}
+
 /* Parameters of one precision, which the device has a unit for. */
 static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precision precision, pw_error *error) {
     const pw_device *device = gpu->device;
@@ -50,6 +58,7 @@ static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precisio
                                .sms = gpu->sms,
                                .memory_Bps = device->memory_Bps,
                                .element_bytes = pw_precision_bytes(precision)};
+    if (choice.other_precision) slow_down(&gemm, &machine);
     pw_gemm_prepare(&gemm, &machine, &gpu->gemm[precision]);
     gpu->casts[precision] = gemm.cast_traffic > 0; /* only fitted where the layer quantises */
     memcpy(gpu->gemm_text[precision], choice.text, sizeof choice.text);

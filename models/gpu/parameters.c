@@ -192,6 +192,7 @@ pw_status pw_parameter_choose(const pw_catalogue *catalogue, const pw_table *tab
     PW_TRY(find_column(table, "device", &s.device_column, error));
     PW_TRY(find_column(table, "precision", &s.precision_column, error));
     choice->flop_efficiency = NAN;
+    choice->other_precision = false;
     PW_TRY(choose_at(&s, device, precision, choice, &found, error));
     if (found) return PW_OK;
     if (precision == PW_PRECISION_FP4) PW_TRY(choose_at(&s, device, PW_PRECISION_FP8, choice, &found, error)); /* the nearest kin */
@@ -199,6 +200,7 @@ pw_status pw_parameter_choose(const pw_catalogue *catalogue, const pw_table *tab
     if (!found)
         return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "podwright-fit writes this file",
                        "no row serves %s, architecture %s", device->name, device->arch);
+    choice->other_precision = true;
     size_t used = strlen(choice->text);
     snprintf(choice->text + used, sizeof choice->text - used, ", no %s measurements: own peak, same efficiency",
              pw_precision_names[precision]);

@@ -24,6 +24,7 @@
 typedef struct pw_parameter_choice {
     size_t row;
     double flop_efficiency; /* NaN, or what the fallback table states in place of the row's */
+    bool other_precision;   /* a 16-bit row for another precision */
     char text[240];         /* for people: where the parameters come from */
 } pw_parameter_choice;
 

@@ -7,12 +7,12 @@ double pw_training_clock(const pw_catalogue *catalogue, const pw_device *device,
     *source = "";
     const pw_table *table = pw_catalogue_table(catalogue, "training-clocks");
     if (!table) return 1;
+    const char *units = precision == PW_PRECISION_FP8 || precision == PW_PRECISION_FP4 ? "fp8" : precision == PW_PRECISION_FP32 ? "fp32" : "bf16";
     double best = 1;
     bool found = false;
     for (size_t row = 0; row < pw_table_rows(table); row++) {
-        bool is_fp8 = !strcmp(pw_table_text_of(table, row, "precision"), "fp8");
         double ratio = pw_table_number_of(table, row, "ratio");
-        if (is_fp8 != (precision == PW_PRECISION_FP8 || precision == PW_PRECISION_FP4) || !(ratio > 0)) continue;
+        if (strcmp(pw_table_text_of(table, row, "precision"), units) != 0 || !(ratio > 0)) continue;
         const char *gpu = pw_table_text_of(table, row, "gpu");
         bool own = !strcmp(gpu, device->name);
         bool of_arch = !*gpu && !strcmp(pw_table_text_of(table, row, "arch"), device->arch);

@@ -1,4 +1,6 @@
 /* Which kernels the ends of the model and the optimizer step run. */
+#include <math.h>
+
 #include "models/workload/lower.h"
 
 static void final_norm(lowering *low, bool backward) {
@@ -29,18 +31,28 @@ void lower_end_segments(lowering *low) {
     prediction_segments(low);
 }
 
-uint32_t optimizer_segment(lowering *low, double parameters, double experts, bool of_norm) {
+/* Bytes of the update. Where the weights are no masters, the stack counts copies and casts with it, for AdamW. */
+static double update_bytes(const pw_plan *plan, double parameters, double own) {
+    const pw_stack *stack = &plan->stack;
+    if (!isnan(plan->format.gradient_bytes)) return plan->optimizer.update_bytes * own;
+    double stacks = plan->sharding == PW_SHARDING_NONE    ? stack->optimizer_full * parameters
+                    : plan->sharding == PW_SHARDING_ZERO3 ? stack->optimizer_shard * own
+                                                          : stack->optimizer_local * parameters + stack->optimizer_shard * own;
+    return fmax(0, stacks + plan->update_bytes * own);
+}
+
+uint32_t optimizer_segment(lowering *low, double parameters, double experts, double tensors, bool of_norm) {
     const pw_plan *plan = low->plan;
     const pw_stack *stack = &plan->stack;
     double own = parameters / (double)plan->shards;
     if (experts > 0) own += experts / (plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data);
     parameters += experts;
-    double bytes = stack->optimizer_norm * own;
-    if (!of_norm)
-        bytes = plan->sharding == PW_SHARDING_NONE    ? stack->optimizer_full * parameters
-                : plan->sharding == PW_SHARDING_ZERO3 ? stack->optimizer_shard * own
-                                                      : stack->optimizer_local * parameters + stack->optimizer_shard * own;
-    move_bytes(low, PW_KERNEL_OPTIMIZER, bytes, of_norm ? stack->optimizer_norm_kernels : stack->optimizer_kernels);
+    if (of_norm) {
+        move_bytes(low, PW_KERNEL_OPTIMIZER, stack->optimizer_norm * own, stack->optimizer_norm_kernels);
+    } else {
+        double each = plan->optimizer.tensor_kernels * tensors;
+        move_bytes(low, PW_KERNEL_OPTIMIZER, update_bytes(plan, parameters, own), each > 0 ? each : stack->optimizer_kernels);
+    }
     return segment_end(low, of_norm ? "gradient norm" : "optimizer");
 }
 

@@ -18,6 +18,15 @@ double pw_head_own_parameters(const pw_model_desc *model, double columns) {
     return 0;
 }
 
+double pw_head_own_tensors(const pw_model_desc *model) {
+    switch ((pw_head)model->head) {
+        case PW_HEAD_MASKED_LM: return 9; /* transform, norm, pooler, classifier: a weight and a bias each; output bias */
+        case PW_HEAD_SPAN: return 4;
+        case PW_HEAD_LANGUAGE_MODEL: break;
+    }
+    return 0;
+}
+
 double pw_head_matrix_weights(const pw_model_desc *model, int64_t sequence) {
     double h = (double)model->hidden, output = (double)model->vocabulary * h, s = (double)sequence;
     switch ((pw_head)model->head) {

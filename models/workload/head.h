@@ -14,6 +14,8 @@
 int64_t pw_head_positions(const pw_model_desc *model, int64_t sequence);
 /* Weights beside final norm and output layer; the bias of the output layer covers `columns` tokens of the vocabulary. */
 double pw_head_own_parameters(const pw_model_desc *model, double columns);
+/* Tensors that hold them. */
+double pw_head_own_tensors(const pw_model_desc *model);
 /* Weights that multiply, each times the share of tokens that pass through it. */
 double pw_head_matrix_weights(const pw_model_desc *model, int64_t sequence);
 

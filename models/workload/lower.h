@@ -176,7 +176,7 @@ void head_segment(lowering *low, bool backward);
 
 /* end_segments.c */
 void lower_end_segments(lowering *low);
-uint32_t optimizer_segment(lowering *low, double parameters, double experts, bool norm);
+uint32_t optimizer_segment(lowering *low, double parameters, double experts, double tensors, bool norm);
 uint32_t accumulate_segment(lowering *low, double parameters); /* PW_NONE when the stack needs none */
 uint32_t copy_segment(lowering *low, const char *name, double bytes);  /* PW_NONE for 0 bytes */
 

@@ -82,6 +82,16 @@ static void offload_states(const pw_plan *plan, bool gradients_leave, pw_memory_
     account->weights = 0;
 }
 
+/* Of all matrices of a stage. */
+static double rows_and_columns(const pw_plan *plan, int64_t stage) {
+    const pw_model_shape *s = &plan->shape;
+    double t = (double)plan->t, h = (double)s->hidden, q = (double)s->query_width / t, k = (double)s->key_width / t;
+    double f = (double)s->ffn / t, columns = (double)plan->vocabulary / t;
+    double layer = (h + q + 2 * k) + (q + h) + (double)s->fc1 * (h + f) + (f + h);
+    double ends = stage == 0 || stage == plan->p - 1 ? columns + h : 0; /* position and segment tables are small */
+    return layer * (double)pw_plan_stage_layers(plan, stage) + ends;
+}
+
 /* Parameters, gradients and optimizer. Sharded parameters are the fp32 copy in the optimizer's account; what is gathered for
  * use, one unit and those ahead, counts as buffer, or as weights where the whole model stays gathered through a step. */
 static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, pw_memory_account *account) {
@@ -97,6 +107,7 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
     account->gradients = plan->gradient_bytes * parameters / (shares ? shards : 1);
     if (shares) account->buffers += (zero3 ? unit * plan->gradient_wire_bytes : plan->bucket_bytes) * 2; /* one leaves */
     account->optimizer = plan->optimizer_bytes * parameters / shards;
+    if (plan->optimizer.factored) account->optimizer += 4 * rows_and_columns(plan, stage);
     double experts = pw_plan_stage_experts(plan, stage);
     if (experts > 0) { /* whole on each rank, or their optimizer's state over those that hold the same experts */
         double over = plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data;
@@ -192,8 +203,10 @@ pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, i
 
 pw_status pw_train_memory(const pw_catalogue *catalogue, const pw_device *device, const pw_train_desc *desc,
                           int64_t stage, pw_memory_account *account, pw_error *error) {
+    pw_train_desc longest = *desc; /* memory must hold a micro-batch without padding */
     pw_plan plan;
-    PW_TRY(pw_plan_make(catalogue, device, 0, desc, &plan, NULL, 0, error));
+    longest.padding = 0;
+    PW_TRY(pw_plan_make(catalogue, device, 0, &longest, &plan, NULL, 0, error));
     if (stage < 0 || stage >= plan.p)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "stages count from 0", "there is no stage %lld of %lld",
                        (long long)stage, (long long)plan.p);

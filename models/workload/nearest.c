@@ -90,6 +90,7 @@ pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *d
         change way = changed(desc, steps);
         if (way.effort >= best.effort || (steps[TENSOR] && way.desc.tensor_parallel > close_gpus)) continue;
         pw_plan plan;
+        way.desc.padding = 0; /* memory must hold a micro-batch without padding */
         if (pw_plan_make(catalogue, device, gpus, &way.desc, &plan, NULL, 0, NULL) != PW_OK) continue;
         double bytes = largest(&plan, device);
         if (bytes > device->memory_bytes) continue;

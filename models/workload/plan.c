@@ -27,6 +27,9 @@ static const pw_field train_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, AT(name), 0, 0, "", NULL, NULL, "Name of the job, for reports."},
     {"model", PW_FIELD_POINTER, PW_UNIT_NONE, AT(model), 0, 0, NULL, NULL, &pw_model_kind, "The model to train."},
     COUNT_FIELD(sequence, 1, NULL, "Tokens of a sequence."),
+    {"padding", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(padding), 0, 0.99, "0", NULL, NULL,
+     "Share of a sequence's positions that hold no token and that the software leaves out (bins of lengths); 0: it computes "
+     "them, or packing fills them."},
     COUNT_FIELD(global_batch, 1, NULL, "Sequences of an optimizer step, over all GPUs."),
     COUNT_FIELD(micro_batch, 1, "1", "Sequences of one pass through the pipeline."),
     COUNT_FIELD(tensor_parallel, 1, "1", "GPUs that share every layer."),
@@ -56,6 +59,9 @@ static const pw_field train_fields[] = {
      "alone do not divide.", NULL, NULL},
     {"optimizer_check", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(optimizer_check), 0, 0, "global", check_names, NULL,
      "global: every stage waits for the norm of all gradients before it steps; late: it steps, and undoes what fails later."},
+    {"optimizer", PW_FIELD_TEXT, PW_UNIT_NONE, AT(optimizer), 0, 0, "", NULL, NULL,
+     "Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, "
+     "sgd-momentum, sgd."},
     {"stack", PW_FIELD_TEXT, PW_UNIT_NONE, AT(stack), 0, 0, "", NULL, NULL,
      "Software stack (a row of stacks); left out: the newest for the GPU."},
     SWITCH_FIELD(sequence_parallel, "Norms and dropout on a share of the tokens of each tensor-parallel rank."),
@@ -228,6 +234,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     apply_switch(&plan->stack.overlap_parameters, desc->overlap_parameters);
     apply_switch(&plan->stack.overlap_pipeline, desc->overlap_pipeline);
     apply_switch(&plan->stack.cuda_graphs, desc->cuda_graphs);
+    PW_TRY(pw_format_read(catalogue, desc->precision, &plan->format, file, line, error));
+    if (plan->format.element_bytes > 2 && desc->flash_attention != 1) plan->stack.flash_attention = false; /* 16 bits alone */
     plan->t = desc->tensor_parallel;
     plan->p = desc->pipeline_parallel;
     plan->c = desc->context_parallel;
@@ -238,14 +246,13 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->sends_anyway = plan->order->splits && !plan->stack.overlap_pipeline;
     if (plan->sends_anyway) plan->stack.overlap_pipeline = true;
     plan->micro_batch = desc->micro_batch;
-    plan->sequence = desc->sequence;
+    plan->sequence = (int64_t)ceil((double)desc->sequence * (1 - desc->padding));
     plan->sequence_parallel = plan->stack.sequence_parallel && plan->t > 1;
     PW_TRY(pw_plan_context(plan, file, line, error));
     PW_TRY(check_context(at, plan));
     PW_TRY(check_tensor(at, plan));
     PW_TRY(check_sizes(at, gpus, plan));
     PW_TRY(pw_plan_layout(plan, file, line, error));
-    PW_TRY(pw_format_read(catalogue, desc->precision, &plan->format, file, line, error));
     if (device) PW_TRY(pw_format_check(&plan->format, device, file, line, error));
     plan->precision = plan->format.matrix;
     plan->precision16 = plan->format.other;
@@ -254,6 +261,19 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     if (multiple) plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
     else plan->vocabulary = desc->model->vocabulary / plan->t * plan->t; /* as it is; what does not divide is left out */
     plan->head_tokens = pw_head_positions(desc->model, plan->sequence) * plan->micro_batch / plan->c;
+    pw_optimizer adam; /* what the stack's columns hold */
+    PW_TRY(pw_optimizer_read(catalogue, "adamw", &adam, file, line, error));
+    PW_TRY(pw_optimizer_read(catalogue, desc->optimizer && *desc->optimizer ? desc->optimizer : adam.name, &plan->optimizer,
+                             file, line, error));
+    if (!plan->optimizer.shards && desc->sharding != PW_SHARDING_NONE)
+        return pw_fail(error, PW_UNSUPPORTED, file, line, "use sharding = \"none\", or an optimizer that works element by element",
+                       "%s needs whole tensors, so its state cannot be shared out", plan->optimizer.name);
+    if (desc->offload_optimizer && strcmp(plan->optimizer.name, adam.name) != 0)
+        return pw_fail(error, PW_UNSUPPORTED, file, line, "use optimizer = \"adamw\", or leave the update on the GPU",
+                       "the update on the host is that of AdamW, not of %s", plan->optimizer.name);
+    if (desc->model->experts > 0 && (plan->optimizer.factored || plan->optimizer.tensor_kernels > 0))
+        return pw_fail(error, PW_UNSUPPORTED, file, line, "use a fused optimizer",
+                       "%s works tensor by tensor, which is not modelled for experts", plan->optimizer.name);
     bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
     plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
     if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;
@@ -264,9 +284,11 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->optimizer_bytes = fp16 ? plan->stack.optimizer_fp16 : plan->stack.optimizer_bf16;
     if (!isnan(plan->format.gradient_bytes)) { /* the weights are the masters: two moments are left */
         plan->gradient_bytes = plan->format.gradient_bytes;
-        plan->optimizer_bytes = 8;
+        plan->optimizer_bytes = adam.state_bytes;
     }
     PW_TRY(pw_attention_slowdown_read(catalogue, plan->stack.name, device, &plan->attention, error));
+    plan->optimizer_bytes += plan->optimizer.state_bytes - adam.state_bytes;
+    plan->update_bytes = plan->optimizer.update_bytes - adam.update_bytes;
     PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
     PW_TRY(pw_plan_offload(plan, file, line, error));
     return pw_plan_experts(catalogue, plan, file, line, error);
@@ -293,6 +315,19 @@ double pw_plan_prediction_parameters(const pw_plan *plan) {
     if (count == 0) return 0;
     double copy = plan->p > 1 ? pw_plan_embedding_parameters(plan) : 0; /* the first stage's, once more on the last */
     return count * pw_prediction_parameters(plan->model, plan->t) + copy;
+}
+
+double pw_plan_stage_tensors(const pw_plan *plan, int64_t stage) {
+    const pw_model_desc *model = plan->model;
+    double each = model->biases ? 2 : 1; /* a weight and its bias */
+    double layer = each * (4 + (double)plan->shape.fc1 - 1 + 2), tensors = layer * (double)pw_plan_stage_layers(plan, stage);
+    for (int64_t chunk = 0; chunk < plan->v; chunk++) {
+        if (pw_plan_has_embedding(plan, stage, chunk))
+            tensors += 1 + (model->positions > 0) + (model->token_types > 0) + (model->post_norm ? each : 0);
+        if (pw_plan_has_head(plan, stage, chunk))
+            tensors += (model->post_norm ? 0 : each) + !(model->tied && plan->p == 1) + pw_head_own_tensors(model);
+    }
+    return tensors;
 }
 
 double pw_plan_embedding_parameters(const pw_plan *plan) {

@@ -5,6 +5,7 @@
 #include "models/workload/format.h"
 #include "models/workload/attention.h"
 #include "models/workload/order.h"
+#include "models/workload/optimizer.h"
 #include "models/workload/stack.h"
 #include "models/workload/train.h"
 
@@ -87,6 +88,8 @@ typedef struct pw_plan {
     double gradient_bytes, optimizer_bytes; /* kept per parameter */
     pw_expert_plan experts;
     uint32_t modules; /* set of 1 << pw_module: computed again in the backward pass */
+    pw_optimizer optimizer;
+    double update_bytes; /* moved by the optimizer per parameter, on top of what the stack counts for AdamW */
 } pw_plan;
 
 /* Resolves and checks. gpus 0: data_parallel must be given. device NULL: its precisions are not checked. */
@@ -136,6 +139,7 @@ double pw_plan_embedding_parameters(const pw_plan *plan);
 double pw_plan_head_parameters(const pw_plan *plan);   /* output layer and final norm */
 double pw_plan_prediction_parameters(const pw_plan *plan); /* of all modules that predict further tokens */
 double pw_plan_stage_parameters(const pw_plan *plan, int64_t stage); /* without experts that a router picks */
+double pw_plan_stage_tensors(const pw_plan *plan, int64_t stage); /* that an optimizer updates one by one */
 double pw_plan_largest_unit(const pw_plan *plan, int64_t stage); /* parameters that zero3 gathers at once */
 double pw_plan_stage_experts(const pw_plan *plan, int64_t stage);    /* those */
 /* Linear layers in 8 bits or fewer: their operands are cast. */

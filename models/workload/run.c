@@ -54,6 +54,11 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
     if (!isnan(plan->format.gradient_bytes))
         note(&to, "Number format %s: %s (%s).", plan->format.name, plan->format.text, plan->format.source);
+    if (plan->desc->padding > 0)
+        note(&to, "Sequences hold %lld tokens in the mean: %.3g %% of their positions are left out.", (long long)plan->sequence,
+             100 * plan->desc->padding);
+    if (strcmp(plan->optimizer.name, "adamw") != 0)
+        note(&to, "Optimizer %s: %s (%s).", plan->optimizer.name, plan->optimizer.text, plan->optimizer.source);
     note(&to, "Matrix multiplies in %s: %s.", pw_precision_names[plan->precision],
          pw_gpu_provenance(s->gpu, PW_KERNEL_GEMM, plan->precision));
     if (plan->stack.flash_attention)

@@ -185,7 +185,7 @@ static void finish_step(stage_writer *w) {
                        (double)(plan->vocabulary / plan->t) * (double)plan->shape.hidden * plan->gradient_wire_bytes /
                            (double)(plan->sharding >= PW_SHARDING_ZERO2 ? plan->shards : 1),
                        CATEGORY_PIPELINE, STREAM_DATA, SLOT_COMPUTE, SLOT_REDUCED);
-    uint32_t norm = optimizer_segment(low, parameters, experts, true);
+    uint32_t norm = optimizer_segment(low, parameters, experts, 0, true);
     if (norm == PW_NONE) op_add(low, &w->ops, PW_OP_DELAY, STREAM_COMPUTE, CATEGORY_OPTIMIZER)->waits[0] = SLOT_REDUCED;
     compute_add(low, &w->ops, norm, SLOT_REDUCED, CATEGORY_OPTIMIZER);
     bool late = plan->desc->optimizer_check == PW_CHECK_LATE;
@@ -196,8 +196,8 @@ static void finish_step(stage_writer *w) {
         if (!shares_data && plan->sharding != PW_SHARDING_ZERO3) offload_gradients(low, &w->ops, parameters, experts, SLOT_COMPUTE);
         update_on_host(low, &w->ops, parameters, experts, pw_plan_stage_layers(plan, w->stage));
     } else {
-        compute_add(low, &w->ops, optimizer_segment(low, parameters, experts, false), late ? PW_NO_SLOT : SLOT_NORM,
-                    CATEGORY_OPTIMIZER);
+        uint32_t update = optimizer_segment(low, parameters, experts, pw_plan_stage_tensors(plan, w->stage), false);
+        compute_add(low, &w->ops, update, late ? PW_NO_SLOT : SLOT_NORM, CATEGORY_OPTIMIZER);
     }
     if (shares_data && !low->gathers_parameters && plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3)
         gather_add(low, &w->ops, &(unit){UNIT_LAYERS, 0, 0, parameters, experts}, SLOT_COMPUTE, PW_NO_SLOT);

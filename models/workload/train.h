@@ -76,6 +76,7 @@ typedef struct pw_train_desc {
     const char *name;
     pw_model_desc *model;
     int64_t sequence, global_batch, micro_batch; /* tokens; sequences; sequences */
+    double padding;          /* share of a sequence's positions that hold no token and are left out */
     int64_t tensor_parallel, pipeline_parallel, context_parallel;
     int context_exchange;    /* pw_context_exchange */
     int64_t context_inner;   /* ranks of each all_to_all inside a ring; 0: none */
@@ -86,6 +87,7 @@ typedef struct pw_train_desc {
     int ends_in_split;       /* pw_ends */
     int precision;           /* pw_precision, or a mixed format: index into pw_format_names */
     int recompute, sharding, schedule, optimizer_check;
+    const char *optimizer;   /* row of the catalogue's optimizers table; empty: AdamW */
     const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;

@@ -4,13 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "scenarios/validation/layout.h"
-
-static pw_status skip(pw_prediction *prediction, const char *format, const char *value) {
-    prediction->ran = false;
-    snprintf(prediction->why, sizeof prediction->why, format, value);
-    return PW_OK;
-}
+#include "scenarios/validation/training_row.h"
 
 static double unit_bytes(const char *unit) {
     if (strncmp(unit, "GiB", 3) == 0) return 0x1p30;
@@ -23,7 +17,7 @@ typedef enum amount_kind { AMOUNT_TOTAL, AMOUNT_ACTIVATIONS, AMOUNT_STATES, AMOU
 static const char *const amount_names[AMOUNT_KINDS] = {"peak-device", "activations", "params+optimizer"};
 
 typedef struct memory_state {
-    pw_measured layouts, software;
+    pw_measured layouts, software, formats, optimizers;
 } memory_state;
 
 static pw_status prepare(pw_validation_context *context, pw_error *error) {
@@ -31,6 +25,8 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     if (!state) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     context->state = state;
     PW_TRY(pw_layout_table(context, "layouts.csv", &state->layouts, error));
+    PW_TRY(pw_layout_table(context, "formats.csv", &state->formats, error));
+    PW_TRY(pw_layout_table(context, "optimizers.csv", &state->optimizers, error));
     return pw_layout_table(context, "memory-software.csv", &state->software, error);
 }
 
@@ -67,10 +63,13 @@ static pw_status describe_sizes(const memory_state *state, const pw_measured *in
         {"ffn", 0, &model->ffn},          {"seq_len", 0, &job->sequence}, {"mbs", 0, &job->micro_batch},
         {"gbs", 0, &job->global_batch},   {"tp", 0, &job->tensor_parallel}, {"pp", 0, &job->pipeline_parallel},
         {"dp", 0, &job->data_parallel},   {"cp", 1, &job->context_parallel}, {"vp", 1, &job->virtual_stages}};
+    int64_t gpus;
+    PW_TRY(pw_measured_integer(input, row, "n_gpus", 0, &gpus, error));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         PW_TRY(pw_measured_integer(input, row, numbers[i].name, numbers[i].fallback, numbers[i].target, error));
     bool learned_positions; /* not counted here: 2.5 % of the first stage of the GPT rows at most */
     PW_TRY(pw_layout_complete(&state->layouts, input, row, model, &learned_positions, error));
+    if (gpus == 1) job->tensor_parallel = job->pipeline_parallel = job->data_parallel = 1;
     if (model->vocabulary < 1) *why = "the model is no dense decoder of a known family";
     else if (job->tensor_parallel < 1 || job->pipeline_parallel < 1 || job->data_parallel < 1 || job->micro_batch < 1)
         *why = "the source leaves out the plan";
@@ -84,7 +83,7 @@ static pw_status describe_sizes(const memory_state *state, const pw_measured *in
 static void describe_method(const memory_state *state, const pw_measured *input, uint32_t row, pw_train_desc *job,
                             const char **why) {
     const char *sharding = pw_measured_text(input, row, "sharding"), *recompute = pw_measured_text(input, row, "recompute");
-    const char *precision = pw_measured_text(input, row, "precision"), *meaning = pw_measured_text(input, row, "meaning");
+    const char *format = pw_layout_look_up(&state->formats, "format", input, row), *meaning = pw_measured_text(input, row, "meaning");
     job->sharding = PW_SHARDING_NONE;
     if (strstr(sharding, "ZeRO1")) job->sharding = PW_SHARDING_ZERO1;
     else if (*sharding && strcmp(sharding, "none") != 0) *why = "this sharding is not modelled yet";
@@ -95,13 +94,24 @@ static void describe_method(const memory_state *state, const pw_measured *input,
                      : strcmp(recompute, "full") == 0        ? PW_RECOMPUTE_FULL
                                                              : PW_RECOMPUTE_NONE;
     if (strcmp(recompute, "selective(op)") == 0) *why = "recompute by operator is not modelled yet";
-    job->precision = strncmp(precision, "fp16", 4) == 0   ? PW_PRECISION_FP16
-                     : strncmp(precision, "bf16", 4) == 0 ? PW_PRECISION_BF16
-                     : strncmp(precision, "fp8", 3) == 0  ? PW_PRECISION_FP8
-                                                          : -1;
-    if (job->precision < 0) *why = "this precision is not modelled yet";
+    if (format) job->precision = format_index(format);
+    else *why = "this precision is not modelled yet";
+    job->optimizer = pw_layout_look_up(&state->optimizers, "name", input, row);
     job->stack = pw_layout_look_up(&state->software, "stack", input, row);
     if (!job->stack) *why = "its software is not on file";
+}
+
+/* An encoder's layer and head, which training-memory.csv has no columns for. */
+static pw_status describe_layout(const pw_validation_context *context, uint32_t row, pw_model_desc *model, pw_arena *arena,
+                                 pw_error *error) {
+    const memory_state *state = context->state;
+    int64_t found = pw_layout_match(&state->software, "stack", context->input, row);
+    const char *layout = found < 0 ? "" : pw_measured_text(&state->software, (uint32_t)found, "layout");
+    if (!*layout) return PW_OK;
+    PW_TRY(share_layout(context->catalogue, layout, model, arena, error));
+    return pw_field_set_text(&pw_model_kind, pw_kind_field(&pw_model_kind, "head"), model,
+                             pw_measured_text(&state->software, (uint32_t)found, "head"), arena, state->software.file,
+                             state->software.lines[found], error);
 }
 
 /* The amount by the account: the fullest stage for a whole device, else the first, which the sources speak of. */
@@ -138,6 +148,7 @@ static pw_status predict_amount(const pw_validation_context *context, uint32_t r
     pw_model_desc model;
     PW_TRY(describe_sizes(state, context->input, row, arena, &job, &model, &why, error));
     describe_method(state, context->input, row, &job, &why);
+    PW_TRY(describe_layout(context, row, &model, arena, error));
     if (why) return skip(prediction, "%s", why);
     const pw_device *device = NULL;
     pw_error failure = {0};

@@ -215,7 +215,7 @@ static void write_group(pw_refit_kind kind, const sample *first, uint32_t rows, 
     if (kind == PW_REFIT_CLOCKS) {
         pw_file_csv_text(file, first->arch);
         write_text_or_nothing(file, first->gpu);
-        pw_file_csv_text(file, strcmp(first->width, "8") == 0 ? "fp8" : "bf16");
+        pw_file_csv_text(file, strcmp(first->width, "8") == 0 ? "fp8" : strcmp(first->width, "32") == 0 ? "fp32" : "bf16");
     }
     static const double shares[] = {0.5, 0.25, 0.75};
     for (int i = 0; i < 3; i++) /* the fit is no better than three digits */

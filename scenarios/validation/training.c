@@ -14,6 +14,9 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     PW_TRY(pw_layout_table(context, "layouts.csv", &state->layouts, error));
     PW_TRY(pw_layout_table(context, "experts.csv", &state->experts, error));
     PW_TRY(pw_layout_table(context, "sharding.csv", &state->sharding, error));
+    PW_TRY(pw_layout_table(context, "tasks.csv", &state->tasks, error));
+    PW_TRY(pw_layout_table(context, "formats.csv", &state->formats, error));
+    PW_TRY(pw_layout_table(context, "padding.csv", &state->padding, error));
     return baseline_prepare(context, state, error);
 }
 

@@ -12,8 +12,6 @@ pw_status skip(pw_prediction *prediction, const char *format, const char *value)
     return PW_OK;
 }
 
-static bool starts_with(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
-
 static const char *text_of(const description *d, const char *column) { return pw_measured_text(d->input, d->row, column); }
 
 typedef struct whole_number {
@@ -30,19 +28,12 @@ static pw_status read_numbers(const description *d, const whole_number *numbers,
 static pw_status describe_kind(description *d, pw_error *error) {
     int64_t complete;
     const whole_number numbers[] = {{"complete", 1, &complete}};
-    const char *task = text_of(d, "task"), *arch = text_of(d, "arch");
     PW_TRY(pw_measured_number(d->input, d->row, "step_time_s", &d->out->measured, error));
     PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
     d->prediction->measured = d->out->measured;
     if (isnan(d->out->measured)) return skip(d->prediction, "no step time%s", "");
     if (d->out->measured <= 0) return skip(d->prediction, "the step time is not positive%s", "");
     if (complete != 1) return skip(d->prediction, "the source leaves out shape, batch or parallel sizes%s", "");
-    /* Fine-tuning of all weights costs what pre-training of that shape does. */
-    bool whole = strcmp(task, "sft") == 0 && strstr(text_of(d, "sharding"), "ZeRO3");
-    if (*task && !whole && strcmp(task, "pretrain") != 0) return skip(d->prediction, "task '%s' is not modelled yet", task);
-    if (*arch && strcmp(arch, "gpt") != 0 && strcmp(arch, "llama") != 0 && strcmp(arch, "mpt") != 0 &&
-        strcmp(arch, "moe") != 0)
-        return skip(d->prediction, "architecture '%s' is not modelled yet", arch);
     return PW_OK;
 }
 
@@ -68,7 +59,10 @@ static pw_status describe_model(description *d, pw_error *error) {
     PW_TRY(pw_description_defaults(&pw_model_kind, model, d->arena, error));
     job->model = model;
     job->name = text_of(d, "id");
-    if (strcmp(text_of(d, "arch"), "moe") == 0) return describe_experts(d, model, error);
+    if (strcmp(text_of(d, "arch"), "moe") == 0) {
+        PW_TRY(describe_experts(d, model, error));
+        return *d->prediction->why ? PW_OK : describe_task(d, error);
+    }
     model->name = text_of(d, "model");
     bool learned_positions;
     const whole_number numbers[] = {{"layers", 0, &model->layers}, {"hidden", 0, &model->hidden}, {"heads", 0, &model->heads},
@@ -76,7 +70,7 @@ static pw_status describe_model(description *d, pw_error *error) {
     PW_TRY(read_numbers(d, numbers, sizeof numbers / sizeof *numbers, error));
     PW_TRY(pw_layout_complete(&d->state->layouts, d->input, d->row, model, &learned_positions, error));
     model->positions = learned_positions ? job->sequence : 0;
-    return PW_OK;
+    return describe_task(d, error);
 }
 
 /* Batch and parallel sizes, and the number of GPUs that they must make. */
@@ -122,15 +116,9 @@ static pw_status describe_sharding(description *d, pw_error *error) {
 /* Precision, recompute, sharding and software, which the sources write as words. */
 static pw_status describe_method(description *d, pw_error *error) {
     pw_train_desc *job = &d->out->job;
-    const char *precision = text_of(d, "precision"), *recompute = text_of(d, "recompute");
-    /* fp8 recipes that scale by tensor or block are one precision here. */
-    if (strcmp(precision, "fp16") == 0 || strcmp(precision, "amp") == 0) job->precision = PW_PRECISION_FP16;
-    else if (starts_with(precision, "bf16")) job->precision = PW_PRECISION_BF16;
-    else if (starts_with(precision, "fp8") || starts_with(precision, "mxfp8")) job->precision = PW_PRECISION_FP8;
-    else if (starts_with(precision, "nvfp4")) job->precision = PW_PRECISION_FP4;
-    else return skip(d->prediction, "precision '%s' is not modelled yet", precision);
-    d->out->width = job->precision == PW_PRECISION_FP8 || job->precision == PW_PRECISION_FP4 ? "8" : "16";
-    d->out->arithmetic = (pw_precision)job->precision;
+    const char *recompute = text_of(d, "recompute");
+    PW_TRY(describe_format(d, error));
+    if (*d->prediction->why) return PW_OK;
 
     /* What the times show that ran, where the row's word is of a configuration. */
     int64_t known = pw_layout_match(&d->state->software, "stack", d->input, d->row);
@@ -138,7 +126,7 @@ static pw_status describe_method(description *d, pw_error *error) {
     if (*ran) recompute = ran;
     if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
     else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;
-    else if (starts_with(recompute, "full")) job->recompute = PW_RECOMPUTE_FULL;
+    else if (strncmp(recompute, "full", 4) == 0) job->recompute = PW_RECOMPUTE_FULL;
     else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
 
     PW_TRY(describe_sharding(d, error));

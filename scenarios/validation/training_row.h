@@ -1,6 +1,7 @@
 /* What the files of the training suite share: a row under description, look-up tables, the baseline.
  *
  *   training_row.c       a row becomes a cluster and a job, step by step
+ *   training_method.c    what it trains, in which number format
  *   training_baseline.c  one MFU per GPU and precision
  *   training.c           prediction; the suite
  */
@@ -11,7 +12,7 @@
 #include "scenarios/validation/training.h"
 
 typedef struct training_state {
-    pw_measured software, systems, layouts, experts, sharding;
+    pw_measured software, systems, layouts, experts, sharding, tasks, formats, padding;
     struct baseline_mfu {
         const pw_device *device;
         const char *width; /* "16", "8", "32" */
@@ -38,6 +39,14 @@ pw_status skip(pw_prediction *prediction, const char *format, const char *value)
 /* Fills in what can be read from the row; *runs false with a reason when this version cannot run it. */
 pw_status describe(const pw_validation_context *context, const pw_measured *input, uint32_t row, pw_arena *arena,
                    pw_training_row *out, pw_prediction *prediction, bool *runs, pw_error *error);
+
+/* training_method.c: steps of a description. */
+pw_status describe_task(description *d, pw_error *error);
+pw_status describe_format(description *d, pw_error *error);
+/* What a row's columns cannot say of an encoder: attention, norms, embeddings, as the preset has them. */
+pw_status share_layout(const pw_catalogue *catalogue, const char *preset, pw_model_desc *model, pw_arena *arena,
+                       pw_error *error);
+int format_index(const char *name); /* among pw_format_names; past the last one when it is unknown */
 
 /* Needs the state's tables; fits on the fit rows of what ships. */
 pw_status baseline_prepare(pw_validation_context *context, training_state *state, pw_error *error);

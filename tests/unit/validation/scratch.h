@@ -50,6 +50,14 @@ static inline void scratch_begin(scratch *s) {
     scratch_must(s, s->arena && pw_catalogue_load(NULL, PW_SOURCE_DIR "/models/catalogue/data", &s->catalogue, &s->error) == PW_OK);
 }
 
+/* What precisions, optimizers and tasks mean. */
+static inline void scratch_words(scratch *s) {
+    scratch_file(s, "tasks.csv", "arch,task,known,layout,head,optimizer\ngpt,pretrain,1,,,\nllama,pretrain,1,,,\n");
+    scratch_file(s, "padding.csv", "seq_len,padding\n");
+    scratch_file(s, "optimizers.csv", "optimizer,name\n,adamw\n");
+    scratch_file(s, "formats.csv", "precision,format\nfp16,fp16\namp,fp16\nbf16,bf16\nfp8,fp8\nmxfp8,fp8\n");
+}
+
 static inline void scratch_end(scratch *s) {
     char data[320];
     for (int i = 0; i < s->count; i++) unlink(s->paths[i]);

@@ -25,6 +25,7 @@ static inline void step_files(scratch *s, const step_row *rows, int count) {
                                  rows[i].precision, rows[i].software, rows[i].step_s, rows[i].sharding ? rows[i].sharding : "");
     scratch_file(s, "data/training-measured.csv", text);
     scratch_file(s, "split-training.csv", "source,side\nfit-a,fit\nfit-b,fit\nfit-c,fit\nfit-judge,fit\ncheck,check\n");
+    scratch_words(s);
     scratch_file(s, "judges.csv", "source,reason\n");
     scratch_file(s, "software.csv", "software,stack\nDeepSpeed,deepspeed-2021\nMegatron,megatron-2023\nNeMo,nemo-2024\n");
     scratch_file(s, "systems.csv", "gpu,server\nH100,DGX H100\nA100,DGX A100 640GB\n");

@@ -64,7 +64,8 @@ PW_TEST(the_baseline_of_memory_is_its_closed_form) {
     scratch_begin(&s);
     scratch_file(&s, "split-memory.csv", "source,model,side\npaper,gpt-a,check\n");
     scratch_file(&s, "layouts.csv", "model,vocabulary,kv_heads,gated_mlp,tied,biases,learned_positions\ngpt,51200,,0,1,1,1\n,,,0,1,1,1\n");
-    scratch_file(&s, "memory-software.csv", "source,stack\n,megatron-2021\n");
+    scratch_words(&s);
+    scratch_file(&s, "memory-software.csv", "source,stack,layout,head\n,megatron-2021,,\n");
     scratch_file(&s, "data/training-memory.csv",
                  "id,source,kind,model,gpu,tp,pp,dp,mbs,seq_len,layers,hidden,heads,precision,recompute,sharding,value,unit\n"
                  "1,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GiB\n"

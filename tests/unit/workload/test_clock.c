@@ -32,6 +32,12 @@ PW_TEST(a_gpu_without_a_row_takes_its_architectures_and_no_other_gpus) {
     PW_EXPECT_NEAR(clock_of("GB200 (per GPU in NVL72)", PW_PRECISION_FP8, &source), ratio_of("Blackwell 8-bit"), 0);
 }
 
+PW_TEST(fp32_spares_the_tensor_units_and_keeps_a_clock_of_its_own) {
+    const char *source;
+    PW_EXPECT_NEAR(clock_of("A100-SXM4-80GB", PW_PRECISION_TF32, &source), ratio_of("A100-SXM4-80GB 16-bit"), 0);
+    PW_EXPECT(clock_of("V100-SXM2-32GB", PW_PRECISION_FP32, &source) > ratio_of("V100-SXM2-32GB 16-bit"));
+}
+
 PW_TEST(without_any_row_the_clock_is_the_reference) {
     const char *source = NULL;
     PW_EXPECT_NEAR(clock_of("MI300X", PW_PRECISION_BF16, &source), 1, 0);
