@@ -45,6 +45,7 @@
 ---@field name? string Name of the job, for reports.
 ---@field model podwright.model The model to train.
 ---@field sequence integer Tokens of a sequence.
+---@field padding? number Share of a sequence's positions that hold no token and that the software leaves out (bins of lengths); 0: it computes them, or packing fills them.
 ---@field global_batch integer Sequences of an optimizer step, over all GPUs.
 ---@field micro_batch? integer Sequences of one pass through the pipeline.
 ---@field tensor_parallel? integer GPUs that share every layer.
@@ -63,6 +64,7 @@
 ---@field last_stage_layers? integer Layers of the last stage; 0: as the others.
 ---@field ends_in_split? "none"|"embedding"|"output"|"both"|"auto" Whether the embedding and the output layer count as a layer each when layers are spread over chunks; auto: when the layers alone do not divide.
 ---@field optimizer_check? "global"|"late" global: every stage waits for the norm of all gradients before it steps; late: it steps, and undoes what fails later.
+---@field optimizer? string Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, sgd-momentum, sgd.
 ---@field stack? string Software stack (a row of stacks); left out: the newest for the GPU.
 ---@field sequence_parallel? "off"|"on"|"stack" Norms and dropout on a share of the tokens of each tensor-parallel rank.
 ---@field flash_attention? "off"|"on"|"stack" One fused attention kernel that keeps no scores.
