@@ -35,9 +35,13 @@ void latent_expand(lowering *low, bool backward) {
     const pw_model_desc *model = plan->model;
     const pw_model_shape *shape = &plan->shape;
     int64_t queries = shape->query_width / plan->t, from = model->query_rank ? model->query_rank : shape->hidden;
+    double elements = (double)plan->tokens * (double)(shape->query_width + shape->key_width) / (double)plan->t;
     int64_t keys_values = shape->heads / plan->t * (shape->head_dim - model->rotary_dim + shape->value_dim);
     for (int pass = backward && !pw_plan_recomputes(plan, PW_MODULE_LATENT); pass <= backward; pass++) { /* recompute: both */
         linear(low, plan->tokens, queries, from, pass);
         linear(low, plan->tokens, keys_values, model->latent_rank, pass);
+        move_bytes(low, PW_KERNEL_ELEMENTWISE,
+                   element_bytes(plan, elements * (pass ? plan->stack.experts.latent_backward : plan->stack.experts.latent_forward)),
+                   pass ? plan->stack.experts.latent_kernels_backward : plan->stack.experts.latent_kernels_forward);
     }
 }

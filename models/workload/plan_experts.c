@@ -87,13 +87,13 @@ pw_status pw_plan_experts(const pw_catalogue *catalogue, pw_plan *plan, const ch
     *x = (pw_expert_plan){.parallel = desc->expert_parallel > 1 ? desc->expert_parallel : 1,
                           .tensor = desc->expert_tensor_parallel > 1 ? desc->expert_tensor_parallel : 1};
     PW_TRY(read_modules(plan, file, line, error));
+    if (model->experts || model->latent_rank) PW_TRY(pw_stack_read_experts(catalogue, &plan->stack, file, line, error));
     if (!model->experts) {
         if (x->parallel > 1 || x->tensor > 1 || desc->expert_imbalance > 1 || desc->expert_capacity > 0)
             REFUSE(PW_BAD_INPUT, "leave the expert_ fields out, or give model.experts",
                    "the model has no experts to share out");
         return PW_OK;
     }
-    PW_TRY(pw_stack_read_experts(catalogue, &plan->stack, file, line, error));
     PW_TRY(check_sizes(plan, file, line, error));
     double tokens = (double)plan->tokens / (double)plan->t; /* of one rank: with tensor parallel, sequence parallel is on */
     double load = desc->expert_capacity > 0 ? desc->expert_capacity : fmax(1, desc->expert_imbalance);

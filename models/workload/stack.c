@@ -108,7 +108,7 @@ pw_status pw_stack_read_experts(const pw_catalogue *catalogue, pw_stack *stack, 
         size_t used = strlen(hint);
         for (size_t i = 0; i < pw_table_rows(table) && used < sizeof hint; i++)
             used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
-        return pw_fail(error, PW_UNSUPPORTED, file, line, hint, "how stack %s runs experts is not on file", stack->name);
+        return pw_fail(error, PW_UNSUPPORTED, file, line, hint, "how stack %s runs experts and latent attention is not on file", stack->name);
     }
     stack->experts.text = pw_table_text_of(table, (size_t)row, "text");
     stack->experts.source = pw_table_text_of(table, (size_t)row, "source");

@@ -54,7 +54,7 @@
     X(logits)               /* bytes kept per logit at the peak */                                       \
     X(launch_factor)        /* host time per counted kernel over one launch: eager frameworks do more in between */
 
-/* With experts: columns of the table stack-experts, numbers >= 0. Bytes are per element of a token's copy, or per token and
+/* With experts or latent attention: columns of the table stack-experts, numbers >= 0. Bytes are per element of a token's copy, or per token and
  * expert. */
 #define PW_STACK_EXPERT_MAP(X)                                                                           \
     X(together)             /* local experts that one kernel multiplies for; 0: all */                   \
@@ -68,6 +68,8 @@
     X(exposed)              /* share of an all_to_all that comes before the work it feeds; the rest runs beside other work */ \
     X(dispatch_fp8)         /* fp8: bytes per element on the way to the experts; other formats send theirs */ \
     X(router_forward) X(router_backward) X(router_kernels_forward) X(router_kernels_backward)            \
+    X(latent_forward) X(latent_backward) X(latent_kernels_forward) X(latent_kernels_backward) /* latent attention: per \
+                               element of queries and keys, to take heads apart, turn them and join them */ \
     X(sort_sent) X(sort_arrived) X(sort_kernels) /* moved around each all_to_all, at either end */
 
 typedef struct pw_stack_experts {

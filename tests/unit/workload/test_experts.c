@@ -195,7 +195,7 @@ PW_TEST(expert_sizes_that_do_not_fit_are_refused) {
     expect_refusal(&bad, "latent attention");
     bad = good;
     bad.stack = "megatron-2021";
-    expect_refusal(&bad, "how stack megatron-2021 runs experts is not on file");
+    expect_refusal(&bad, "how stack megatron-2021 runs experts and latent attention is not on file");
     bad = job(&dense, "nemo-2024", 2048, 64);
     bad.expert_parallel = 2;
     expect_refusal(&bad, "no experts to share out");
