@@ -39,6 +39,10 @@ double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int re
     double tokens = (double)plan->tokens, h = (double)shape->hidden, t = (double)plan->t;
     double divisor = plan->sequence_parallel ? t : 1, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
     if (recompute == PW_RECOMPUTE_FULL) return wide * tokens * h / divisor; /* the layer's input alone */
+    if (pw_plan_recomputes(plan, PW_MODULE_OPERATORS)) { /* input; query, value, attention, first inner and last multiply */
+        double split = 2 * (double)shape->query_width + (double)shape->key_width + (double)shape->ffn;
+        return tokens * ((wide + element) * h / divisor + element * split / t);
+    }
     double input = pw_plan_casts(plan) ? plan->stack.saved_input_fp8 : element; /* of a linear layer */
     bool experts = kind & PW_LAYER_EXPERTS, mlp = experts || !pw_plan_recomputes(plan, PW_MODULE_MLP);
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */

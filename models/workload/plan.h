@@ -35,7 +35,8 @@ double pw_prediction_parameters(const pw_model_desc *model, int64_t tensor_paral
 
 /* Parts of a layer that recompute_modules names: X(NAME, name) */
 #define PW_MODULE_MAP(X) \
-    X(CORE_ATTENTION, "core_attn") X(NORM, "layernorm") X(MLP, "mlp") X(EXPERT_ACTIVATION, "moe_act") X(LATENT, "mla_up_proj")
+    X(CORE_ATTENTION, "core_attn") X(NORM, "layernorm") X(MLP, "mlp") X(EXPERT_ACTIVATION, "moe_act") X(LATENT, "mla_up_proj") \
+    X(OPERATORS, "op") /* all but attention and every second multiply, in the order of PyTorch modules: torchtitan's policy */
 typedef enum pw_module {
 #define PW_MODULE_ENUM(NAME, name) PW_MODULE_##NAME,
     PW_MODULE_MAP(PW_MODULE_ENUM)

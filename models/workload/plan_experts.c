@@ -27,7 +27,7 @@ static pw_status read_modules(pw_plan *plan, const char *file, int line, pw_erro
         size_t length = strcspn(words, " ,");
         int module = module_of(words, length);
         if (module < 0)
-            REFUSE(PW_BAD_INPUT, "modules: core_attn layernorm mlp moe_act mla_up_proj",
+            REFUSE(PW_BAD_INPUT, "modules: core_attn layernorm mlp moe_act mla_up_proj op",
                    "train.recompute_modules names '%.*s', which is no module", (int)length, words);
         plan->modules |= 1u << module;
         words += length;
@@ -35,6 +35,14 @@ static pw_status read_modules(pw_plan *plan, const char *file, int line, pw_erro
     if (plan->modules && plan->desc->recompute == PW_RECOMPUTE_FULL)
         REFUSE(PW_BAD_INPUT, "use recompute = \"selective\", or leave the modules out",
                "recompute = \"full\" computes whole layers again; train.recompute_modules would add nothing");
+    if (pw_plan_recomputes(plan, PW_MODULE_OPERATORS)) {
+        if (plan->modules != 1u << PW_MODULE_OPERATORS)
+            REFUSE(PW_BAD_INPUT, "name it alone", "recompute_modules \"op\" is a policy for the whole layer; other modules contradict it");
+        if (plan->model->experts || plan->model->latent_rank || !plan->stack.flash_attention)
+            REFUSE(PW_UNSUPPORTED, "use other modules, or recompute = \"full\"",
+                   "recompute_modules \"op\" is modelled for dense layers with fused attention only");
+        plan->modules |= 1u << PW_MODULE_NORM;
+    }
     if (pw_plan_recomputes(plan, PW_MODULE_LATENT) && !plan->model->latent_rank)
         REFUSE(PW_BAD_INPUT, "leave it out", "mla_up_proj needs a model with latent attention");
     if (pw_plan_recomputes(plan, PW_MODULE_EXPERT_ACTIVATION) && !plan->model->experts)

@@ -12,6 +12,8 @@
 static void norm(lowering *low, bool backward) {
     const pw_plan *plan = low->plan;
     const pw_stack *stack = &plan->stack;
+    if (backward && pw_plan_recomputes(plan, PW_MODULE_OPERATORS))
+        move_bytes(low, PW_KERNEL_ELEMENTWISE, hidden_bytes(plan, stack->residual_forward), stack->residual_kernels_forward);
     if (backward && pw_plan_recomputes(plan, PW_MODULE_NORM))
         move_bytes(low, PW_KERNEL_NORM, hidden_bytes(plan, stack->norm_forward), stack->norm_kernels_forward);
     move_bytes(low, PW_KERNEL_ELEMENTWISE, hidden_bytes(plan, backward ? stack->residual_backward : stack->residual_forward),
@@ -68,6 +70,12 @@ static void attention_in_backward(lowering *low) {
     const pw_model_shape *shape = &plan->shape;
     double t = (double)plan->t, q = (double)shape->query_width / t, k = (double)shape->key_width / t;
     double weights = shape->latent ? 0 : (double)shape->hidden * 2 * (q + k); /* of latent attention: counted there */
+    if (pw_plan_recomputes(plan, PW_MODULE_OPERATORS)) { /* of query, key, value and output the second and the fourth */
+        linear_forward(low, shape->key_width / plan->t, shape->hidden);
+        move_bytes(low, PW_KERNEL_ELEMENTWISE,
+                   element_bytes(plan, (double)plan->tokens * (plan->stack.query_forward * q + plan->stack.key_forward * k)),
+                   plan->stack.attention_kernels_forward);
+    }
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_backward * q + plan->stack.key_backward * k)) +
                    weight_bytes(low, plan->stack.wgrad_accumulate * weights),
@@ -87,6 +95,7 @@ static void attention_out_forward(lowering *low) {
     linear_forward(low, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t);
 }
 static void attention_out_backward(lowering *low) {
+    if (pw_plan_recomputes(low->plan, PW_MODULE_OPERATORS)) attention_out_forward(low);
     linear_backward(low, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t);
 }
 
@@ -108,8 +117,10 @@ void mlp_backward(lowering *low, int64_t ffn) {
     const pw_plan *plan = low->plan;
     const pw_model_shape *shape = &plan->shape;
     double f = (double)ffn / (double)plan->t, h = (double)shape->hidden, fc1 = (double)shape->fc1;
-    if (ffn == shape->ffn && pw_plan_recomputes(plan, PW_MODULE_MLP)) { /* up to the second matrix's input */
-        linear_forward(low, shape->fc1 * ffn / plan->t, shape->hidden);
+    bool operators = pw_plan_recomputes(plan, PW_MODULE_OPERATORS); /* the sixth multiply: of a gated MLP the second inner one */
+    if (ffn == shape->ffn && (operators || pw_plan_recomputes(plan, PW_MODULE_MLP))) { /* up to the second matrix's input */
+        int64_t inner = operators ? shape->fc1 - 1 : shape->fc1;
+        if (inner) linear_forward(low, inner * ffn / plan->t, shape->hidden);
         move_bytes(low, PW_KERNEL_ELEMENTWISE,
                    element_bytes(plan, (double)plan->tokens * f *
                                            (plan->model->gated ? plan->stack.gated_forward : plan->stack.mlp_forward)),

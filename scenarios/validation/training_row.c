@@ -127,6 +127,10 @@ static pw_status describe_method(description *d, pw_error *error) {
     if (!*recompute || strcmp(recompute, "none") == 0) job->recompute = PW_RECOMPUTE_NONE;
     else if (strcmp(recompute, "selective") == 0) job->recompute = PW_RECOMPUTE_SELECTIVE;
     else if (strncmp(recompute, "full", 4) == 0) job->recompute = PW_RECOMPUTE_FULL;
+    else if (strcmp(recompute, "selective(op)") == 0) {
+        job->recompute = PW_RECOMPUTE_SELECTIVE;
+        job->recompute_modules = "op";
+    }
     else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
 
     PW_TRY(describe_sharding(d, error));
