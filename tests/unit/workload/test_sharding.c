@@ -103,6 +103,26 @@ PW_TEST(sharding_leaves_the_arithmetic_alone_and_folds_exactly) {
         }
 }
 
+/* torchtitan's policy: of a gated layer's seven multiplies (q, k, v, output, two inner, last) the second, fourth and sixth again. */
+PW_TEST(recompute_by_operator_computes_every_second_multiply_again) {
+    pw_model_desc model = small();
+    model.gated = true;
+    model.kv_heads = 4;
+    model.ffn = 3584;
+    pw_train_desc desc = sharded(&model, PW_SHARDING_ZERO3, 16);
+    double none = run_plain(&desc, "DGX H100", 1, false).totals.flops;
+    desc.recompute = PW_RECOMPUTE_SELECTIVE;
+    desc.recompute_modules = "op";
+    double again = 8 * 16 * 512.0 * 2 * 1024 * (256 + 1024 + 3584);
+    PW_EXPECT_NEAR(run_plain(&desc, "DGX H100", 1, false).totals.flops - none, again, 1e-9);
+    pw_error error = {0};
+    pw_plan plan;
+    must(pw_plan_make(catalogue(), device("H100-SXM5-80GB"), 8, &desc, &plan, NULL, 0, &error), &error);
+    PW_EXPECT_NEAR(pw_plan_layer_activations(&plan, 0, desc.recompute), 512.0 * 2 * (2 * 1024 + 2 * 1024 + 256 + 3584), 1e-12);
+    desc.recompute_modules = "op layernorm";
+    PW_EXPECT_INT(pw_plan_make(catalogue(), NULL, 8, &desc, &plan, NULL, 0, &error), PW_BAD_INPUT);
+}
+
 /* --- Hidden and exposed ------------------------------------------------------------------------------------------ */
 
 enum { LAYERS = 8 };
