@@ -103,7 +103,7 @@ static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind, con
 /* Gradients of the weights alone: no neighbour waits for them. What sequence parallel gathers again comes before each. */
 static void layer_weights_add(lowering *low, list *ops, const layer_segments *s) {
     const pw_plan *plan = low->plan;
-    bool small = plan->precision == PW_PRECISION_FP8 && plan->stack.fp8_gather;
+    bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     bool gathers = plan->sequence_parallel && plan->stack.tp_regather;
     double hidden = hidden16(plan), input = attention_input16(plan);
     const struct { uint32_t segment; double gathers; } parts[] = {

@@ -250,6 +250,28 @@ PW_TEST(split_schedules_do_the_multiplies_of_1f1b) {
     }
 }
 
+PW_TEST(split_schedules_work_with_experts) {
+    for (int sequence_parallel = 0; sequence_parallel < 2; sequence_parallel++) {
+        pw_model_desc model = even(16);
+        model.experts = 8;
+        model.experts_per_token = 2;
+        model.expert_ffn = 2048;
+        model.shared_ffn = sequence_parallel ? 2048 : 0;
+        pw_train_desc desc = job(&model, "nemo-2025", 1024, 32);
+        desc.pipeline_parallel = 4;
+        desc.tensor_parallel = sequence_parallel ? 2 : 1;
+        desc.expert_parallel = 2;
+        desc.sequence_parallel = sequence_parallel;
+        double plain = run_plain(&desc, "DGX H100", 1, false).totals.flops;
+        for (int schedule = PW_SCHEDULE_ZB_H1; schedule <= PW_SCHEDULE_DUALPIPEV; schedule++) {
+            desc.schedule = schedule;
+            pw_train_result folded = run_plain(&desc, "DGX H100", 1, false);
+            PW_EXPECT_NEAR(folded.totals.flops, plain, 1e-12);
+            PW_EXPECT_NEAR(run_plain(&desc, "DGX H100", 1, true).step_s, folded.step_s, 1e-9);
+        }
+    }
+}
+
 /* A late check lets steps follow each other at the pace of the busiest stage; the parts of the step still add up. */
 PW_TEST(a_late_check_never_makes_a_step_longer) {
     for (int schedule = 0; schedule <= PW_SCHEDULE_DUALPIPEV; schedule++) {
