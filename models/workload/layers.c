@@ -23,6 +23,7 @@ typedef struct block {
     uint32_t norm, multiply; /* segments; multiply PW_NONE: the ring below */
     const layer_segments *ring;
     double gather_bytes, scatter_bytes;
+    uint32_t wgrad; /* a weight gradient beside which the scatter runs; PW_NONE: none */
     double regather_bytes; /* of the input, gathered again for the weights' gradient; 0: none */
     bool backward;
 } block;
@@ -55,6 +56,7 @@ static void block_add(lowering *low, list *ops, const block *b) {
         multiply_add(low, ops, b, SLOT_SCATTER);
         tensor_add(low, ops, PW_COLLECTIVE_ALL_REDUCE, exposed * b->scatter_bytes, SLOT_COMPUTE, SLOT_SCATTER);
     }
+    compute_add(low, ops, b->wgrad, PW_NO_SLOT, CATEGORY_COMPUTE);
 }
 
 /* --- Layers ------------------------------------------------------------------------------------------------------ */
@@ -69,7 +71,7 @@ static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const layer_segments *s = &low->layers[kind].forward_segments;
     double hidden = hidden16(plan), input = attention_input16(plan);
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
-    block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL,
+    block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL, .wgrad = PW_NONE,
                .gather_bytes = small ? input / 2 : input, .scatter_bytes = hidden};
     if (b.ring || b.multiply != PW_NONE) block_add(low, ops, &b);
     if (kind & PW_LAYER_EXPERTS) {
@@ -88,7 +90,7 @@ static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind, con
     const pw_plan *plan = low->plan;
     double hidden = hidden16(plan);
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
-    block b = {.norm = s->mlp_norm, .multiply = s->mlp, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
+    block b = {.norm = s->mlp_norm, .multiply = s->mlp, .wgrad = s->mlp_wgrad, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
                .regather_bytes = plan->stack.tp_regather && regathers ? (small ? hidden / 2 : hidden) : 0};
     if (kind & PW_LAYER_EXPERTS) experts_add(low, ops, s, true);
     else if (b.multiply != PW_NONE) block_add(low, ops, &b);
@@ -96,6 +98,7 @@ static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind, con
     if (plan->stack.tp_regather && regathers) b.regather_bytes = small ? b.scatter_bytes / 2 : b.scatter_bytes;
     b.norm = s->attention_norm;
     b.multiply = s->attention;
+    b.wgrad = s->attention_wgrad;
     b.ring = plan->c > 1 ? s : NULL;
     block_add(low, ops, &b);
 }

@@ -72,6 +72,7 @@ typedef struct list { /* grows in the arena */
 /* Segments of a layer. PW_NONE: none, because it is part of another. */
 typedef struct layer_segments {
     uint32_t attention_norm, attention, attention_in, attention_out, mlp_norm, mlp;
+    uint32_t attention_wgrad, mlp_wgrad; /* the last weight gradient of a block, where a reduction runs beside it */
     uint32_t ring_first, ring_next; /* context parallel: attention to own (or all) and to received keys */
     uint32_t router, shared, experts, combine; /* in place of mlp; shared: experts that every token passes, beside the others */
 } layer_segments;

@@ -182,6 +182,16 @@ static void forward_segments(lowering *low, pw_layer_kind kind) {
     to->mlp = segment_end(low, plan->t > 1 || plan->c > 1 ? "mlp" : "layer");
 }
 
+/* Ends a segment whose last kernel is a weight gradient, which the stack may keep for the time of the reduction. */
+static void end_before_wgrad(lowering *low, const char *name, const char *wgrad_name, uint32_t *segment, uint32_t *wgrad) {
+    bool apart = low->plan->stack.tp_behind_wgrad && low->plan->t > 1 && low->half == HALF_BOTH && low->parts.count > 1;
+    pw_segment_part last = apart ? ((pw_segment_part *)low->parts.items)[--low->parts.count] : (pw_segment_part){0};
+    *segment = segment_end(low, name);
+    if (!apart) return;
+    *(pw_segment_part *)list_add(low, &low->parts, sizeof last) = last;
+    *wgrad = segment_end(low, wgrad_name);
+}
+
 static void backward_segments(lowering *low, pw_layer_kind kind, enum half half, layer_segments *to) {
     const pw_plan *plan = low->plan;
     low->half = half;
@@ -192,7 +202,7 @@ static void backward_segments(lowering *low, pw_layer_kind kind, enum half half,
     } else {
         if (apart) to->mlp_norm = segment_end(low, "mlp norm backward");
         mlp_backward(low, plan->shape.ffn);
-        if (plan->t > 1) to->mlp = segment_end(low, "mlp backward");
+        if (plan->t > 1) end_before_wgrad(low, "mlp backward", "mlp weight gradient", &to->mlp, &to->mlp_wgrad);
     }
     norm(low, true);
     latent_compress(low, true);
@@ -207,14 +217,16 @@ static void backward_segments(lowering *low, pw_layer_kind kind, enum half half,
         attention_core(low, kind, true);
     }
     attention_in_backward(low);
-    uint32_t last = segment_end(low, plan->c > 1 ? "attention in backward" : plan->t > 1 ? "attention backward" : "layer backward");
-    if (plan->c > 1) to->attention_in = last;
-    else to->attention = last;
+    const char *name = plan->c > 1 ? "attention in backward" : plan->t > 1 ? "attention backward" : "layer backward";
+    uint32_t *last = plan->c > 1 ? &to->attention_in : &to->attention;
+    if (plan->shape.latent) *last = segment_end(low, name);
+    else end_before_wgrad(low, name, "attention weight gradient", last, &to->attention_wgrad);
     low->half = HALF_BOTH;
 }
 
 void layer_segments_lower(lowering *low, pw_layer_kind kind) {
-    layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE};
+    layer_segments none = {PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE, PW_NONE,
+                           PW_NONE, PW_NONE};
     layer_templates *to = &low->layers[kind];
     to->forward_segments = to->backward_segments = to->input_segments = to->weights_segments = none;
     forward_segments(low, kind);

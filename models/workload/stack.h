@@ -19,6 +19,7 @@
     X(overlap_pipeline)     /* messages do not hold up the compute stream */                             \
     X(scatter_gather)       /* a stage's tensor-parallel ranks send 1/t each */                          \
     X(cuda_graphs)          /* launches cost no host time */                                             \
+    X(tp_behind_wgrad)      /* backward, a tensor-parallel reduction runs beside the last weight gradient of its block */ \
     X(tp_regather)          /* sequence parallel: the backward pass gathers a linear layer's input again */ \
     X(fp8_gather)           /* fp8: forward gathers carry fp8 */                                         \
     X(fp8_parameter_gather) /* fp8: ZeRO-1 gathers fp8 parameters */                                     \

@@ -198,4 +198,30 @@ PW_TEST(a_host_that_waits_for_each_layer_hides_no_collective_behind_its_launches
     PW_EXPECT(seconds[1][1] > seconds[0][1] + 0.1 * gpu_s && seconds[1][1] < seconds[0][1] + gpu_s);
 }
 
+PW_TEST(a_reduction_beside_a_weight_gradient_hides_time_and_changes_no_work) {
+    pw_model_desc model = preset("llama3-8b");
+    for (int sequence_parallel = 0; sequence_parallel < 2; sequence_parallel++) {
+        for (int64_t tensor = 1; tensor <= 8; tensor *= 8) {
+            pw_train_desc desc = job(&model, "megatron-2022", 2048, 8);
+            desc.tensor_parallel = tensor;
+            desc.sequence_parallel = sequence_parallel;
+            double seconds[2];
+            pw_executor_totals totals[2];
+            for (int beside = 0; beside < 2; beside++) {
+                bench b = bench_open(&desc, "DGX A100 640GB", 1);
+                pw_error error = {0};
+                pw_plan plan;
+                must(pw_plan_make(catalogue(), device("A100-SXM4-80GB"), 8, &desc, &plan, NULL, 0, &error), &error);
+                plan.stack.tp_behind_wgrad = beside;
+                must(pw_plan_lower(&plan, arena(), &b.job, &error), &error);
+                seconds[beside] = bench_run(&b, NULL, &totals[beside]);
+                bench_close(&b);
+            }
+            PW_EXPECT_NEAR(totals[1].flops, totals[0].flops, 1e-9 * totals[0].flops);
+            if (tensor == 1) PW_EXPECT_NEAR(seconds[1], seconds[0], 0);
+            else PW_EXPECT(seconds[1] < 0.98 * seconds[0]);
+        }
+    }
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
