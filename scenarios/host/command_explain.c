@@ -62,6 +62,20 @@ static int put_path(pw_file *file, const pw_kind *kind, const char *path, int pu
     return put + 1;
 }
 
+/* The one kind that a field takes, or of several the only one that has the next part of the path; NULL: there is none such. */
+static const pw_kind *only_kind_with(const pw_field *field, const char *path) {
+    char part[64];
+    const pw_kind *found = NULL, *inner;
+    if (pw_field_kind(field, 0) && !pw_field_kind(field, 1)) return pw_field_kind(field, 0);
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(path, ".["), path);
+    for (size_t i = 0; (inner = pw_field_kind(field, i)); i++) {
+        if (!pw_kind_field(inner, part)) continue;
+        if (found) return NULL;
+        found = inner;
+    }
+    return found;
+}
+
 /* The last kind that the parts of path lead to without doubt, for the hint; *rest is what it does not have. */
 static const pw_kind *walk(const pw_kind *kind, const char **rest) {
     const char *dot;
@@ -69,8 +83,9 @@ static const pw_kind *walk(const pw_kind *kind, const char **rest) {
         char part[64];
         snprintf(part, sizeof part, "%.*s", (int)strcspn(*rest, ".["), *rest);
         const pw_field *field = pw_kind_field(kind, part);
-        if (!field || !pw_field_kind(field, 0) || pw_field_kind(field, 1)) break;
-        kind = pw_field_kind(field, 0);
+        const pw_kind *inner = field ? only_kind_with(field, dot + 1) : NULL;
+        if (!inner) break;
+        kind = inner;
         *rest = dot + 1;
     }
     return kind;
