@@ -62,7 +62,9 @@ static pw_status find_whole(const reader *r, const char *keys, bool *found, int6
 
 /* Fields that are numbers; a cell that ends with "!" must be in the file, since the framework's default is no safe guess. */
 static pw_status read_sizes(const reader *r) {
-    static const char *const fields[] = {"layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocabulary", "positions"};
+    static const char *const fields[] = {"layers", "hidden", "heads", "kv_heads", "head_dim", "ffn", "vocabulary", "positions",
+                                         "experts", "experts_per_token", "expert_ffn", "dense_layers", "experts_every",
+                                         "query_rank", "latent_rank", "rotary_dim", "value_dim"};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         char keys[200];
         snprintf(keys, sizeof keys, "%s", cell(r, fields[i]));
@@ -153,7 +155,41 @@ static pw_status bert(const reader *r) {
                              r->error);
 }
 
+/* Qwen2-MoE says the width of all shared experts; DeepSeek how many there are of an expert's width. */
+static pw_status shared(const reader *r) {
+    bool found;
+    int64_t width = 0;
+    PW_TRY(find_whole(r, "shared_expert_intermediate_size", &found, &width));
+    return set_number(r, "shared_ffn", (double)width);
+}
+
+static pw_status deepseek(const reader *r) {
+    bool found;
+    int64_t count = 0, every = 1;
+    PW_TRY(find_whole(r, "n_shared_experts", &found, &count));
+    PW_TRY(find_whole(r, "moe_layer_freq", &found, &every));
+    if (every != 1)
+        return pw_fail(r->error, PW_UNSUPPORTED, r->path, 0, NULL, "experts in every %lldth layer behind dense ones are not modelled",
+                       (long long)every);
+    return set_number(r, "shared_ffn", (double)count * (double)r->model->expert_ffn);
+}
+
+/* One shared expert of an expert's width; attention in chunks, but for every fourth layer. */
+static pw_status llama4(const reader *r) {
+    bool found;
+    int64_t chunk = 0, longest = INT64_MAX, every = 4;
+    PW_TRY(set_number(r, "shared_ffn", (double)r->model->expert_ffn));
+    PW_TRY(find_whole(r, "attention_chunk_size", &found, &chunk));
+    PW_TRY(find_whole(r, "max_position_embeddings", &found, &longest));
+    PW_TRY(find_whole(r, "no_rope_layer_interval", &found, &every));
+    if (!chunk || chunk >= longest) return PW_OK;
+    PW_TRY(set_number(r, "window", (double)chunk));
+    PW_TRY(set_bool(r, "window_chunks", true));
+    return set_number(r, "global_every", (double)every);
+}
+
 static const struct { const char *name; pw_status (*apply)(const reader *r); } quirks[] = {
+    {"shared", shared}, {"deepseek", deepseek}, {"llama4", llama4},
     {"bert", bert},
     {"falcon", falcon}, {"mpt", mpt}, {"opt", opt}, {"starcoder2", starcoder}, {"gpt_bigcode", bigcode}};
 
@@ -192,10 +228,6 @@ static pw_status read_window(const reader *r) {
     PW_TRY(find_whole(r, "max_position_embeddings", &found, &longest));
     PW_TRY(read_global_every(r, &every));
     if (width >= longest || every == 1) return PW_OK;
-    if (!pw_kind_field(&pw_model_kind, "window"))
-        return pw_import_note(r->notes, r->arena, r->error,
-                              "sliding_window %lld is not modelled: attention over longer sequences comes out too slow",
-                              (long long)width);
     PW_TRY(set_number(r, "window", (double)width));
     return every ? set_number(r, "global_every", (double)every) : PW_OK;
 }
@@ -293,6 +325,7 @@ static pw_status read_model(reader *r, const pw_table *keys) {
     PW_TRY(read_sizes(r));
     PW_TRY(read_flag(r, "tie_word_embeddings", "tied"));
     PW_TRY(set_bool(r, "gated", pw_table_number_of(r->table, r->row, "gated") == 1));
+    PW_TRY(set_bool(r, "query_norm", pw_table_number_of(r->table, r->row, "query_norm") == 1));
     PW_TRY(set_bool(r, "biases", pw_table_number_of(r->table, r->row, "biases") == 1));
     for (size_t i = 0; i < sizeof quirks / sizeof *quirks; i++)
         if (strcmp(quirks[i].name, cell(r, "quirk")) == 0) PW_TRY(quirks[i].apply(r));

@@ -11,6 +11,48 @@ static pw_status precision(const importer *in) {
     return importer_set(in, "train.precision", bf16 ? "bf16" : fp16 ? "fp16" : "fp32", bf16 ? bf16 : fp16);
 }
 
+/* Latent attention: what is not given has the defaults of Megatron-Core's MLATransformerConfig. */
+static pw_status latent(const importer *in) {
+    static const struct { const char *argument, *field, *usual; } sizes[] = {
+        {"--kv-lora-rank", "model.latent_rank", "512"}, {"--q-lora-rank", "model.query_rank", "512"},
+        {"--qk-head-dim", "model.head_dim", "128"},     {"--qk-pos-emb-head-dim", "model.rotary_dim", "64"},
+        {"--v-head-dim", "model.value_dim", "128"}};
+    bool is_latent = importer_find(in, "--multi-latent-attention") != NULL;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const pw_setting *given = importer_find(in, sizes[i].argument);
+        if (given && !is_latent)
+            return importer_fail(in, given, PW_BAD_INPUT, NULL, "%s counts only with --multi-latent-attention", given->name);
+        if (is_latent && !given) PW_TRY(importer_set(in, sizes[i].field, sizes[i].usual, NULL));
+    }
+    return PW_OK;
+}
+
+/* --moe-layer-freq: every so manieth layer, or a list like ([0]*3+[1]*58): dense layers, then those with experts. */
+static pw_status expert_layers(const importer *in) {
+    const pw_setting *given = importer_find(in, "--moe-layer-freq");
+    long long dense, others;
+    int end = 0;
+    if (!given) return PW_OK;
+    if (strchr(given->value, '[') == NULL) {
+        int64_t every;
+        PW_TRY(importer_whole(in, given->name, 1, &every));
+        return importer_set_whole(in, "model.experts_every", every, given);
+    }
+    if (sscanf(given->value, "([0]*%lld+[1]*%lld)%n", &dense, &others, &end) == 2 && end && !given->value[end] &&
+        dense + others == in->job->model.layers)
+        return importer_set_whole(in, "model.dense_layers", dense, given);
+    return importer_fail(in, given, PW_UNSUPPORTED, "write N, or ([0]*DENSE+[1]*OTHERS) with all layers",
+                         "%s '%s' is not read", given->name, given->value);
+}
+
+static pw_status experts(const importer *in) {
+    if (!in->job->model.experts) return PW_OK;
+    if (!importer_find(in, "--moe-router-topk")) PW_TRY(importer_set(in, "model.experts_per_token", "2", NULL));
+    if (!importer_find(in, "--expert-tensor-parallel-size")) /* as the other layers */
+        PW_TRY(importer_set_whole(in, "train.expert_tensor_parallel", in->job->train.tensor_parallel, NULL));
+    return expert_layers(in);
+}
+
 static pw_status model(const importer *in) {
     const pw_setting *grouped = importer_find(in, "--group-query-attention"), *groups = importer_find(in, "--num-query-groups");
     int64_t kv_heads, positions;
@@ -28,6 +70,8 @@ static pw_status model(const importer *in) {
         int64_t width = in->job->model.hidden * 4 * 2 / 3 / 64 * 64;
         PW_TRY(importer_set_whole(in, "model.ffn", width, NULL));
     }
+    PW_TRY(latent(in));
+    PW_TRY(experts(in));
     if (in->job->model.vocabulary > 0) return PW_OK;
     if (importer_is(in, "--tokenizer-type", "GPT2BPETokenizer")) return importer_set(in, "model.vocabulary", "50257", NULL);
     for (size_t i = 0; i < in->request->field_count; i++)
@@ -36,16 +80,14 @@ static pw_status model(const importer *in) {
                          "the arguments do not tell how many tokens the vocabulary has");
 }
 
-/* podwright computes whole layers again, or the attention core, in every layer of a stage. */
+/* podwright computes whole layers again, or modules of them, in every layer of a stage. */
 static pw_status recompute(const importer *in) {
     const pw_setting *grain = importer_find(in, "--recompute-granularity"), *layers = importer_find(in, "--recompute-num-layers");
     const pw_setting *modules = importer_find(in, "--recompute-modules");
     int64_t count;
     if (!grain) return importer_find(in, "--recompute-activations") ? importer_set(in, "train.recompute", "selective", NULL) : PW_OK;
     if (importer_is(in, "--recompute-granularity", "selective")) {
-        if (modules && strcmp(modules->value, "core_attn") != 0)
-            return importer_fail(in, modules, PW_UNSUPPORTED, "podwright computes the attention core again: core_attn",
-                                 "recomputing '%s' is not modelled", modules->value);
+        if (modules && strcmp(modules->value, "core_attn") != 0) return importer_set(in, "train.recompute_modules", modules->value, modules);
         return importer_set(in, "train.recompute", "selective", grain);
     }
     PW_TRY(importer_set(in, "train.recompute", "full", grain));

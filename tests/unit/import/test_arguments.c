@@ -104,6 +104,24 @@ PW_TEST(arguments_that_mean_something_together) {
     PW_EXPECT_INT(notes.count, 0);
 }
 
+PW_TEST(experts_and_latent_attention_of_megatron) {
+    pw_import_notes notes;
+    pw_import_job imported = megatron("--global-batch-size 64 --bf16 --tensor-model-parallel-size 2 --num-experts 8 --moe-ffn-hidden-size 1024 "
+                                      "--expert-model-parallel-size 4 --moe-layer-freq '([0]*1+[1]*23)' --swiglu --disable-bias-linear",
+                                      &notes);
+    PW_EXPECT_INT(imported.model.experts, 8);
+    PW_EXPECT_INT(imported.model.experts_per_token, 2);
+    PW_EXPECT_INT(imported.model.expert_ffn, 1024);
+    PW_EXPECT_INT(imported.model.dense_layers, 1);
+    PW_EXPECT_INT(imported.train.expert_parallel, 4);
+    PW_EXPECT_INT(imported.train.expert_tensor_parallel, 2); /* as tensor parallel, unless it is given */
+    imported = megatron("--global-batch-size 64 --multi-latent-attention --kv-lora-rank 256 --qk-layernorm", &notes);
+    PW_EXPECT_INT(imported.model.latent_rank, 256);
+    PW_EXPECT_INT(imported.model.query_rank, 512);
+    PW_EXPECT_INT(imported.model.rotary_dim, 64);
+    PW_EXPECT(imported.model.query_norm);
+}
+
 PW_TEST(without_a_batch_it_is_one_micro_batch_a_replica) {
     pw_import_job imported;
     pw_import_notes notes;
@@ -148,8 +166,9 @@ PW_TEST(torchtitan_settings_give_their_job) {
 
 PW_TEST(what_is_not_modelled_is_refused_at_its_line) {
     const struct { const char *text, *part; int line; } cases[] = {
-        {SMALL "--micro-batch-size 1\n--global-batch-size 8 --num-experts 8\n", "mixtures of experts", 2},
-        {SMALL "--micro-batch-size 1\n--moe-router-topk 2 --global-batch-size 8\n", "mixtures of experts", 2},
+        {SMALL "--micro-batch-size 1\n--global-batch-size 8 --num-experts 8 --moe-layer-freq [0]\n", "is not read", 2},
+        {SMALL "--micro-batch-size 1 --global-batch-size 8\n--kv-lora-rank 512\n", "counts only with --multi-latent-attention", 2},
+        {SMALL "--micro-batch-size 1 --global-batch-size 8\n--rampup-batch-size 8 8 100\n", "the batch grows", 2},
         {SMALL "--micro-batch-size 1\n\n--no-such-thing --global-batch-size 8\n", "does not know '--no-such-thing'", 3},
         {SMALL "--micro-batch-size two --global-batch-size 8\n", "is not a number", 1},
         {SMALL "--micro-batch-size --global-batch-size 8\n", "takes one value, not 0", 1},
