@@ -72,6 +72,8 @@ static const pw_field train_fields[] = {
     SWITCH_FIELD(cuda_graphs, "Launch kernels at no cost to the host."),
     {"bucket_bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, AT(bucket_bytes), 1, 1e15, "", NULL, NULL,
      "Size of a gradient bucket on the wire; left out: the stack's."},
+    {"stack_factor", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(stack_factor), 0.1, 10, "", NULL, NULL,
+     "Factor on kernel and host time, as `podwright calibrate steps` finds it; left out: the stack's on file."},
     {"variability", PW_FIELD_POINTER, PW_UNIT_NONE, AT(variability), 0, 0, "", NULL, &pw_variability_kind,
      "How much ranks and steps differ from each other; left out: as on file."},
     COUNT_FIELD(shard_group, 0, "0",
@@ -228,6 +230,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->shape = pw_model_shape_of(desc->model);
     const char *stack = desc->stack && *desc->stack ? desc->stack : NULL;
     PW_TRY(pw_stack_read(catalogue, stack, device, &plan->stack, file, line, error));
+    if (desc->stack_factor > 0) plan->stack.kernel_time_factor = desc->stack_factor;
     apply_switch(&plan->stack.sequence_parallel, desc->sequence_parallel);
     apply_switch(&plan->stack.flash_attention, desc->flash_attention);
     apply_switch(&plan->stack.overlap_gradients, desc->overlap_gradients);

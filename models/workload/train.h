@@ -92,6 +92,7 @@ typedef struct pw_train_desc {
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */
     int sequence_parallel, flash_attention, overlap_gradients, overlap_parameters, overlap_pipeline, cuda_graphs;
     double bucket_bytes;     /* gradient bucket; NaN: the stack's */
+    double stack_factor;     /* on kernel and host time; NaN: the stack's on file */
     pw_variability_desc *variability; /* NULL: as on file */
     int64_t shard_group;     /* ranks (data x context) that share what is sharded, the rest repeat it (HSDP); 0: all */
     int reshard, hold_gradients; /* switches as above */
