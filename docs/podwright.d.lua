@@ -9,7 +9,7 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay What runs on the cluster; a scenario without a job can be described, not run.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -73,6 +73,7 @@
 ---@field overlap_pipeline? "off"|"on"|"stack" Messages between stages do not hold up computation.
 ---@field cuda_graphs? "off"|"on"|"stack" Launch kernels at no cost to the host.
 ---@field bucket_bytes? podwright.quantity Size of a gradient bucket on the wire; left out: the stack's.
+---@field stack_factor? number Factor on kernel and host time, as `podwright calibrate steps` finds it; left out: the stack's on file.
 ---@field variability? podwright.variability How much ranks and steps differ from each other; left out: as on file.
 ---@field shard_group? integer Data (x context) parallel ranks that share what is sharded; groups of them repeat it (HSDP); 0: all ranks.
 ---@field reshard? "off"|"on"|"stack" With zero3, drop parameters after the forward pass and gather them again for the backward pass.
@@ -133,6 +134,16 @@
 ---@field straggler_slowdown? number Kernels of a straggler take so many times as long.
 ---@overload fun(fields: table): podwright.variability
 
+---@class podwright.replay A recorded or scheduled program (Chakra, GOAL), run on the cluster.
+---@field name? string Name of the job, for reports.
+---@field trace string File of the trace, beside the scenario or below; chakra: one for each rank, "%r" stands for its number.
+---@field format? "chakra"|"goal" chakra: execution traces in JSON or (.et) protobuf; goal: a schedule of all ranks, as LogGOPSim reads it.
+---@field ranks? integer Number of ranks (GPUs); chakra needs it, goal says it in the file.
+---@field groups? string chakra: a JSON file of process groups, {"name": [ranks]}; collectives without one are among all ranks.
+---@field time_scale? number Factor on the times of computations that the trace holds.
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of computations of which the trace has operations and bytes instead of a time.
+---@overload fun(fields: table): podwright.replay
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -163,6 +174,10 @@ function o.model(fields) end
 ---@param fields podwright.variability|string a table of fields, or a name
 ---@return podwright.variability
 function o.variability(fields) end
+---A recorded or scheduled program (Chakra, GOAL), run on the cluster.
+---@param fields podwright.replay|string a table of fields, or a name
+---@return podwright.replay
+function o.replay(fields) end
 
 ---@class podwright.units
 local u = {}
