@@ -46,3 +46,24 @@ pw_status pw_layout_complete(const pw_measured *layouts, const pw_measured *inpu
     *learned_positions = learned != 0;
     return PW_OK;
 }
+
+pw_status pw_layout_sharding(const pw_measured *sharding, const pw_measured *input, uint32_t row, int64_t per_node,
+                             pw_arena *arena, pw_train_desc *job, bool *known, pw_error *error) {
+    job->sharding = PW_SHARDING_NONE;
+    *known = true;
+    if (!*pw_measured_text(input, row, "sharding")) return PW_OK;
+    int64_t found = pw_layout_match(sharding, "method", input, row), offload;
+    if (found < 0) {
+        *known = false;
+        return PW_OK;
+    }
+    uint32_t at = (uint32_t)found;
+    PW_TRY(pw_field_set_text(&pw_train_kind, pw_kind_field(&pw_train_kind, "sharding"), job,
+                             pw_measured_text(sharding, at, "method"), arena, sharding->file, sharding->lines[at], error));
+    PW_TRY(pw_measured_integer(sharding, at, "group", 0, &job->shard_group, error));
+    if (job->shard_group < 0) job->shard_group = per_node;
+    PW_TRY(pw_measured_integer(sharding, at, "offload", 0, &offload, error));
+    job->offload_optimizer = offload == 1;
+    if (strcmp(pw_measured_text(sharding, at, "reshard"), "off") == 0) job->reshard = 0;
+    return PW_OK;
+}

@@ -20,4 +20,8 @@ const char *pw_layout_look_up(const pw_measured *table, const char *result, cons
 pw_status pw_layout_complete(const pw_measured *layouts, const pw_measured *input, uint32_t row, pw_model_desc *model,
                              bool *learned_positions, pw_error *error);
 
+/* What the word of a source for sharding means (a row of sharding.csv); *known false when no row says. per_node: GPUs. */
+pw_status pw_layout_sharding(const pw_measured *sharding, const pw_measured *input, uint32_t row, int64_t per_node,
+                             pw_arena *arena, pw_train_desc *job, bool *known, pw_error *error);
+
 #endif

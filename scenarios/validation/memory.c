@@ -13,11 +13,13 @@ static double unit_bytes(const char *unit) {
     return NAN;
 }
 
+enum { GPUS_PER_NODE = 8 }; /* of every row whose sharding knows nodes: the file does not say */
+
 typedef enum amount_kind { AMOUNT_TOTAL, AMOUNT_ACTIVATIONS, AMOUNT_STATES, AMOUNT_KINDS } amount_kind;
 static const char *const amount_names[AMOUNT_KINDS] = {"peak-device", "activations", "params+optimizer"};
 
 typedef struct memory_state {
-    pw_measured layouts, software, formats, optimizers;
+    pw_measured layouts, software, formats, optimizers, sharding;
 } memory_state;
 
 static pw_status prepare(pw_validation_context *context, pw_error *error) {
@@ -26,6 +28,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     context->state = state;
     PW_TRY(pw_layout_table(context, "layouts.csv", &state->layouts, error));
     PW_TRY(pw_layout_table(context, "formats.csv", &state->formats, error));
+    PW_TRY(pw_layout_table(context, "sharding.csv", &state->sharding, error));
     PW_TRY(pw_layout_table(context, "optimizers.csv", &state->optimizers, error));
     return pw_layout_table(context, "memory-software.csv", &state->software, error);
 }
@@ -82,18 +85,15 @@ static pw_status describe_sizes(const memory_state *state, const pw_measured *in
 /* Sharding, recompute, precision and software, which the sources write as words. */
 static void describe_method(const memory_state *state, const pw_measured *input, uint32_t row, pw_train_desc *job,
                             const char **why) {
-    const char *sharding = pw_measured_text(input, row, "sharding"), *recompute = pw_measured_text(input, row, "recompute");
+    const char *recompute = pw_measured_text(input, row, "recompute");
     const char *format = pw_layout_look_up(&state->formats, "format", input, row), *meaning = pw_measured_text(input, row, "meaning");
-    job->sharding = PW_SHARDING_NONE;
-    if (strstr(sharding, "ZeRO1")) job->sharding = PW_SHARDING_ZERO1;
-    else if (*sharding && strcmp(sharding, "none") != 0) *why = "this sharding is not modelled yet";
     /* As the stack does, unless the source says. */
     if (strstr(recompute, "sequence parallel") || strstr(meaning, "sequence parallel")) job->sequence_parallel = 1;
     else if (strstr(meaning, "tensor parallel only")) job->sequence_parallel = 0;
     job->recompute = strncmp(recompute, "selective", 9) == 0 ? PW_RECOMPUTE_SELECTIVE
                      : strcmp(recompute, "full") == 0        ? PW_RECOMPUTE_FULL
                                                              : PW_RECOMPUTE_NONE;
-    if (strcmp(recompute, "selective(op)") == 0) *why = "recompute by operator is not modelled yet";
+    if (strcmp(recompute, "selective(op)") == 0) job->recompute_modules = "op";
     if (format) job->precision = format_index(format);
     else *why = "this precision is not modelled yet";
     job->optimizer = pw_layout_look_up(&state->optimizers, "name", input, row);
@@ -147,6 +147,9 @@ static pw_status predict_amount(const pw_validation_context *context, uint32_t r
     pw_train_desc job;
     pw_model_desc model;
     PW_TRY(describe_sizes(state, context->input, row, arena, &job, &model, &why, error));
+    bool known;
+    PW_TRY(pw_layout_sharding(&state->sharding, context->input, row, GPUS_PER_NODE, arena, &job, &known, error));
+    if (!known) why = "this sharding is not modelled yet";
     describe_method(state, context->input, row, &job, &why);
     PW_TRY(describe_layout(context, row, &model, arena, error));
     if (why) return skip(prediction, "%s", why);

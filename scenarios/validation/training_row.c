@@ -97,20 +97,9 @@ static pw_status describe_sharding(description *d, pw_error *error) {
     pw_train_desc *job = &d->out->job;
     const pw_measured *table = &d->state->sharding;
     const char *sharding = text_of(d, "sharding");
-    job->sharding = PW_SHARDING_NONE;
-    if (!*sharding) return PW_OK;
-    int64_t found = pw_layout_match(table, "method", d->input, d->row);
-    if (found < 0) return skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
-    PW_TRY(pw_field_set_text(&pw_train_kind, pw_kind_field(&pw_train_kind, "sharding"), job,
-                             pw_measured_text(table, (uint32_t)found, "method"), d->arena, table->file,
-                             table->lines[found], error));
-    PW_TRY(pw_measured_integer(table, (uint32_t)found, "group", 0, &job->shard_group, error));
-    if (job->shard_group < 0) job->shard_group = d->out->gpus_per_node;
-    int64_t offload;
-    PW_TRY(pw_measured_integer(table, (uint32_t)found, "offload", 0, &offload, error));
-    job->offload_optimizer = offload == 1;
-    if (strcmp(pw_measured_text(table, (uint32_t)found, "reshard"), "off") == 0) job->reshard = 0;
-    return PW_OK;
+    bool known;
+    PW_TRY(pw_layout_sharding(table, d->input, d->row, d->out->gpus_per_node, d->arena, job, &known, error));
+    return known ? PW_OK : skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
 }
 
 /* Precision, recompute, sharding and software, which the sources write as words. */

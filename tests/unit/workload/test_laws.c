@@ -42,7 +42,12 @@ static void draw_case(draw *d) {
     d->job.virtual_stages = p > 1 && 12 % (2 * p) == 0 ? PICK(1, 2) : 1;
     d->job.global_batch = nodes * per_node / least * d->job.micro_batch * p * PICK(1, 2, 3);
     d->job.recompute = (int)PICK(PW_RECOMPUTE_NONE, PW_RECOMPUTE_SELECTIVE, PW_RECOMPUTE_FULL);
-    d->job.sharding = (int)PICK(PW_SHARDING_NONE, PW_SHARDING_ZERO1);
+    d->job.sharding = (int)PICK(PW_SHARDING_NONE, PW_SHARDING_ZERO1, PW_SHARDING_ZERO2, PW_SHARDING_ZERO3);
+    d->job.offload_optimizer = PICK(0, 0, 0, 1) == 1;
+    d->job.offload_activations = PICK(0, 0, 0, 1) == 1;
+    int64_t shares = nodes * per_node / t / p;
+    if (d->job.sharding != PW_SHARDING_NONE && shares % 2 == 0) d->job.shard_group = PICK(0, 1) * shares / 2; /* HSDP: two groups */
+    if (d->job.sharding == PW_SHARDING_ZERO3 && !d->job.offload_optimizer) d->job.reshard = (int)PICK(0, 1);
     d->job.overlap_gradients = (int)PICK(0, 1);
     d->job.precision = server[0] == 'D' && server[4] == '1' ? PW_PRECISION_FP16 : PW_PRECISION_BF16;
     snprintf(d->text, sizeof d->text, "%lld x %s, t %lld p %lld c %lld v %lld, batch %lld", (long long)nodes, server,
