@@ -31,7 +31,6 @@ static inline void step_files(scratch *s, const step_row *rows, int count) {
     scratch_file(s, "systems.csv", "gpu,server\nH100,DGX H100\nA100,DGX A100 640GB\n");
     scratch_file(s, "experts.csv", "model,preset,expert_tensor,capacity,modules\ndeepseek-v3,deepseek-v3,1,,\n");
     scratch_file(s, "layouts.csv", "model,vocabulary,kv_heads,gated_mlp,tied,biases,learned_positions\ngpt,51200,,0,1,1,1\n");
-    scratch_file(s, "sharding.csv", "sharding,method,group,reshard\nnone,none,0,\nZeRO1,zero1,0,\ndistributed optimizer,zero1,0,\nFSDP,zero3,0,\n");
 }
 
 #endif
