@@ -106,8 +106,15 @@ static pw_status recompute(const importer *in) {
 
 static pw_status pipeline(const importer *in) {
     const pw_setting *setting = importer_find(in, "--num-layers-per-virtual-pipeline-stage");
+    bool embedding = importer_find(in, "--account-for-embedding-in-pipeline-split") != NULL;
+    bool loss = importer_find(in, "--account-for-loss-in-pipeline-split") != NULL;
     int64_t layers, stages = in->job->train.pipeline_parallel;
+    if (stages > 1)
+        PW_TRY(importer_set(in, "train.ends_in_split", embedding && loss ? "both" : embedding ? "embedding" : loss ? "output" : "none", NULL));
     if (!setting) return PW_OK;
+    if (embedding || loss)
+        return importer_fail(in, setting, PW_UNSUPPORTED, "use --num-virtual-stages-per-pipeline-rank",
+                             "%s with a split that counts the ends as layers is not read", setting->name);
     PW_TRY(importer_whole(in, setting->name, 0, &layers));
     if (layers <= 0 || stages < 1 || in->job->model.layers % (layers * stages))
         return importer_fail(in, setting, PW_BAD_INPUT, NULL,

@@ -66,11 +66,12 @@ static pw_status batch(const importer *in, int64_t data_parallel) {
 static pw_status pipeline(const importer *in) {
     int64_t stages = in->job->train.pipeline_parallel, layers;
     if (stages == 1) return PW_OK;
+    PW_TRY(importer_set(in, "train.ends_in_split", "both", NULL)); /* the embedding and the output layer count as one layer each */
     bool is_interleaved = importer_is(in, "parallelism.pipeline_parallel_schedule", "Interleaved1F1B");
     const pw_setting *per_stage = importer_find(in, "parallelism.pipeline_parallel_layers_per_stage");
     PW_TRY(importer_whole(in, "parallelism.pipeline_parallel_layers_per_stage", 0, &layers));
     if (!is_interleaved) return PW_OK;
-    /* The embedding and the output layer count as one layer each; two stages on each rank unless the length is given. */
+    /* Two stages on each rank unless their length is given. */
     int64_t chunks = layers > 0 ? (in->job->model.layers + 2 + layers - 1) / layers / stages : 2;
     return importer_set_whole(in, "train.virtual_stages", chunks, per_stage);
 }
@@ -87,9 +88,12 @@ static pw_status recompute(const importer *in) {
         return importer_fail(in, mode, PW_UNSUPPORTED, "none, selective or full", "activation_checkpoint.mode '%s' is not modelled",
                              mode->value);
     PW_TRY(importer_set(in, "train.recompute", "selective", NULL));
+    const pw_setting *option = importer_find(in, "activation_checkpoint.selective_ac_option");
+    bool is_dense = !in->job->model.experts && !in->job->model.latent_rank;
+    if (is_dense && option && strcmp(option->value, "op") == 0) return importer_set(in, "train.recompute_modules", "op", option);
     return pw_import_note(in->notes, in->arena, in->error,
-                          "activation_checkpoint.mode selective: the attention core is computed again here, in torchtitan every second "
-                          "multiply or layer; memory and time differ");
+                          "activation_checkpoint.mode selective: the attention core is computed again here, in torchtitan whole layers, "
+                          "every so manieth; memory and time differ");
 }
 
 static pw_status precision(const importer *in) {
@@ -104,12 +108,24 @@ static pw_status precision(const importer *in) {
                          format->value);
 }
 
+/* Stacks of the catalogue: with torch.compile, without, and with asynchronous tensor parallel (which needs it). */
+static pw_status stack(const importer *in) {
+    bool is_compiled = importer_is(in, "compile.enable", "true") || importer_is(in, "training.compile", "true");
+    bool is_async = importer_is(in, "parallelism.enable_async_tensor_parallel", "true") ||
+                    importer_is(in, "experimental.enable_async_tensor_parallel", "true");
+    if (is_async && !is_compiled)
+        return importer_fail(in, NULL, PW_BAD_INPUT, "add compile.enable = true", "asynchronous tensor parallel needs torch.compile");
+    return importer_set(in, "train.stack", is_async ? "torchtitan-2024-async" : is_compiled ? "torchtitan-2024" : "torchtitan-2024-eager",
+                        NULL);
+}
+
 pw_status importer_torchtitan(const importer *in) {
     int64_t data_parallel = 0;
     if (!(in->job->train.sequence > 0))
         return importer_fail(in, NULL, PW_BAD_INPUT, NULL, "training.seq_len is missing");
     PW_TRY(model(in));
     PW_TRY(precision(in));
+    PW_TRY(stack(in));
     PW_TRY(sharding(in, &data_parallel));
     PW_TRY(batch(in, data_parallel));
     PW_TRY(pipeline(in));

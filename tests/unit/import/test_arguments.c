@@ -122,6 +122,19 @@ PW_TEST(experts_and_latent_attention_of_megatron) {
     PW_EXPECT(imported.model.query_norm);
 }
 
+PW_TEST(stages_and_exchanges_of_megatron) {
+    pw_import_notes notes;
+    pw_import_job imported = megatron("--global-batch-size 64 --pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3 "
+                                      "--context-parallel-size 2 --cp-comm-type a2a", &notes);
+    PW_EXPECT_INT(imported.train.first_stage_layers, 3);
+    PW_EXPECT_INT(imported.train.ends_in_split, PW_ENDS_NONE);
+    PW_EXPECT_INT(imported.train.context_exchange, 1);
+    imported = megatron("--global-batch-size 64 --pipeline-model-parallel-size 2 --account-for-embedding-in-pipeline-split "
+                        "--account-for-loss-in-pipeline-split", &notes);
+    PW_EXPECT_INT(imported.train.ends_in_split, PW_ENDS_BOTH);
+    PW_EXPECT_INT(notes.count, 0);
+}
+
 PW_TEST(without_a_batch_it_is_one_micro_batch_a_replica) {
     pw_import_job imported;
     pw_import_notes notes;
@@ -154,6 +167,11 @@ PW_TEST(torchtitan_settings_give_their_job) {
     PW_EXPECT_INT(imported.train.shard_group, 0);
     PW_EXPECT_INT(imported.train.precision, PW_PRECISION_BF16);
     PW_EXPECT_INT(imported.train.recompute, PW_RECOMPUTE_SELECTIVE);
+    PW_EXPECT_TEXT(imported.train.recompute_modules, "op");
+    PW_EXPECT_TEXT(imported.train.stack, "torchtitan-2024-eager");
+    PW_EXPECT_INT(notes.count, 0);
+    must(load("torchtitan", path, "--compile.enable true --activation_checkpoint.selective_ac_option 2", 8, &imported, &notes, &error), &error);
+    PW_EXPECT_TEXT(imported.train.stack, "torchtitan-2024");
     PW_EXPECT(has_note(&notes, "activation_checkpoint.mode selective"));
     const char *more = "--training.local_batch_size 4 --parallelism.data_parallel_replicate_degree=2 --activation_checkpoint.mode none "
                        "--parallelism.tensor_parallel_degree 2";
@@ -175,7 +193,7 @@ PW_TEST(what_is_not_modelled_is_refused_at_its_line) {
         {SMALL "--micro-batch-size 1 --global-batch-size 8\n--bf16 yes\n", "takes no value", 2},
         {SMALL "--micro-batch-size $MBS --global-batch-size 8\n", "does not tell the value of --micro-batch-size", 1},
         {SMALL "--micro-batch-size $((2*2)) --global-batch-size 8\n", "does not tell the value of --micro-batch-size", 1},
-        {SMALL "--micro-batch-size 1 --global-batch-size 8\n--cp-comm-type a2a\n", "in a ring", 2},
+        {SMALL "--micro-batch-size 1 --global-batch-size 8\n--cp-comm-type mail\n", "'mail' is not modelled", 2},
         {SMALL "--micro-batch-size 1 --global-batch-size 8 --data-parallel-sharding-strategy half\n", "'half' is not modelled", 1},
         {"for i in 1 2\n", "'for' is not read", 1},
         {"ARGS=(--num-layers 2\n", "array ARGS has no end", 2},
