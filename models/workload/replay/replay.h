@@ -44,4 +44,7 @@ pw_status pw_replay_run(const pw_allocator *allocator, const pw_catalogue *catal
                         const pw_replay_desc *desc, const pw_replay_options *options, const char *file, int line,
                         pw_arena *arena, pw_replay_result *result, pw_error *error);
 
+/* Whether this build reads the protobuf form of Chakra (.et). */
+bool pw_replay_reads_protobuf(void);
+
 #endif

@@ -186,6 +186,76 @@ PW_TEST(a_collective_starts_when_its_last_member_is_there) {
     PW_EXPECT(pairs.session.end_s > 2.1e-3 && pairs.session.end_s < 4e-3);
 }
 
+/* A file of the protobuf form, written by hand: field numbers as in the schema. */
+typedef struct wire {
+    unsigned char bytes[4096];
+    size_t size;
+} wire;
+
+static void put_varint(wire *to, uint64_t value) {
+    for (; value > 127; value >>= 7) to->bytes[to->size++] = (unsigned char)(value & 127) | 128;
+    to->bytes[to->size++] = (unsigned char)value;
+}
+static void put_number(wire *to, unsigned field, uint64_t value) {
+    put_varint(to, field << 3);
+    put_varint(to, value);
+}
+static void put_bytes(wire *to, unsigned field, const void *bytes, size_t size) {
+    if (field) put_varint(to, field << 3 | 2);
+    put_varint(to, size);
+    memcpy(to->bytes + to->size, bytes, size);
+    to->size += size;
+}
+static void put_attribute(wire *to, const char *name, unsigned field, uint64_t value) {
+    wire inner = {.size = 0};
+    put_bytes(&inner, 1, name, strlen(name));
+    put_number(&inner, field, value);
+    put_bytes(to, 10, inner.bytes, inner.size);
+}
+static void write_wire(const char *name, const wire *from) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (!file || fwrite(from->bytes, 1, from->size, file) != from->size || fclose(file)) abort();
+}
+
+PW_TEST(the_protobuf_form_says_the_same) {
+    pw_replay_result result;
+    pw_error error;
+    for (int rank = 0; rank < 2; rank++) {
+        wire file = {.size = 0}, meta = {.size = 0}, work = {.size = 0}, message = {.size = 0};
+        char name[32];
+        put_bytes(&meta, 1, "0.0.4", 5);
+        put_number(&work, 1, 7);
+        put_bytes(&work, 2, "a name that nobody reads", 24);
+        put_number(&work, 3, 4);                /* COMP */
+        put_number(&work, 7, rank ? 10 : 3000); /* us */
+        put_number(&message, 1, 8);
+        put_number(&message, 3, rank ? 6 : 5);  /* RECV, SEND */
+        put_bytes(&message, 5, "\x07", 1);      /* packed: after node 7 */
+        put_attribute(&message, rank ? "comm_src" : "comm_dst", 7, rank ? 0 : 1);
+        put_attribute(&message, "comm_size", 9, 1000000);
+        put_bytes(&file, 0, meta.bytes, meta.size);
+        put_bytes(&file, 0, work.bytes, work.size);
+        put_bytes(&file, 0, message.bytes, message.size);
+        snprintf(name, sizeof name, "p.%d.et", rank);
+        write_wire(name, &file);
+        file.size -= 3;
+        snprintf(name, sizeof name, "cut.%d.et", rank);
+        write_wire(name, &file);
+    }
+    pw_status status = replay("p.%r.et", PW_REPLAY_CHAKRA, 2, NULL, &result, &error);
+    if (!pw_replay_reads_protobuf()) {
+        PW_EXPECT_INT(status, PW_UNSUPPORTED);
+        PW_EXPECT_CONTAINS(error.hint, "chakra_jsonizer");
+        return;
+    }
+    must(status, &error);
+    PW_EXPECT_NEAR(result.session.end_s, 3e-3 + message_s(), 1e-9);
+    PW_EXPECT_INT(replay("cut.%r.et", PW_REPLAY_CHAKRA, 2, NULL, &result, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "message 3 has no end");
+}
+
 /* ---- What cannot run ---- */
 
 PW_TEST(what_waits_for_ever_is_named) {

@@ -1,0 +1,18 @@
+# Optional: the protobuf form of Chakra traces, read with protobuf-c. Without it `.et` files are refused by name.
+find_path(PROTOBUF_C_INCLUDE_DIR protobuf-c/protobuf-c.h)
+find_library(PROTOBUF_C_LIBRARY protobuf-c)
+find_program(PROTOC_C protoc-c)
+set(PODWRIGHT_OPTIONAL_LIBS "")
+if(PROTOBUF_C_INCLUDE_DIR AND PROTOBUF_C_LIBRARY AND PROTOC_C)
+  set(schema ${PROJECT_SOURCE_DIR}/models/workload/replay/chakra.proto)
+  set(generated ${PROJECT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${generated})
+  add_custom_command(OUTPUT ${generated}/chakra.pb-c.c ${generated}/chakra.pb-c.h DEPENDS ${schema} VERBATIM
+                     COMMAND ${PROTOC_C} --c_out=${generated} --proto_path=${PROJECT_SOURCE_DIR}/models/workload/replay chakra.proto)
+  target_sources(pw_replay PRIVATE ${generated}/chakra.pb-c.c)
+  set_source_files_properties(${generated}/chakra.pb-c.c PROPERTIES COMPILE_OPTIONS -w)
+  target_include_directories(pw_replay PRIVATE ${generated} ${PROTOBUF_C_INCLUDE_DIR})
+  target_compile_definitions(pw_replay PRIVATE PW_HAVE_PROTOBUF_C)
+  target_link_libraries(pw_replay PUBLIC ${PROTOBUF_C_LIBRARY})
+  set(PODWRIGHT_OPTIONAL_LIBS " -lprotobuf-c")
+endif()
