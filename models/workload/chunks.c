@@ -2,9 +2,12 @@
 #include "models/workload/lower.h"
 
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal) {
-    collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, low->plan->replicas > 1 ? GROUP_SHARD : GROUP_DATA,
-                   bucket->parameters * low->plan->parameter_wire_bytes, CATEGORY_DATA, STREAM_DATA, wait, signal);
-    if (bucket->experts > 0) /* in order on the stream, so that the last one's signal speaks for both */
+    double bytes = bucket->parameters * low->plan->parameter_wire_bytes;
+    int64_t pieces = bucket->kind == UNIT_LAYERS && low->plan->sharding == PW_SHARDING_ZERO3 ? low->plan->gather_pieces : 1;
+    for (int64_t i = 0; i < pieces; i++) /* in order on the stream, so that the last one's signal speaks for all */
+        collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, low->plan->replicas > 1 ? GROUP_SHARD : GROUP_DATA,
+                       bytes / (double)pieces, CATEGORY_DATA, STREAM_DATA, wait, signal);
+    if (bucket->experts > 0)
         collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, GROUP_EXPERT_DATA, bucket->experts * low->plan->parameter_wire_bytes,
                        CATEGORY_DATA, STREAM_DATA, wait, signal);
 }

@@ -77,6 +77,7 @@ typedef struct pw_plan {
     int64_t shards, replicas; /* ranks that share the sharded states (1: not sharded); groups of so many ranks */
     bool reshard;             /* zero3: parameters are dropped after the forward pass and gathered again */
     bool hold_gradients;      /* zero2, zero3: gradients stay whole until the last micro-batch */
+    int64_t gather_pieces;    /* zero3: collectives that gather a layer */
     bool regathers;           /* zero3, full recompute: parameters are dropped between the second forward and the backward pass */
     int64_t ahead_forward, ahead_backward; /* zero3: layers gathered ahead */
     double sharded_parameter_bytes;   /* zero3: kept per parameter beside the optimizer's state */

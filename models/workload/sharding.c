@@ -11,7 +11,7 @@ const char *const pw_sharding_names[] = {"none", "zero1", "zero2", "zero3", NULL
 #define LL(x) ((long long)(x))
 
 typedef struct rules {
-    double sharded_parameters, prefetch_forward, prefetch_backward, reshard, hold_gradients, gather_copy, scatter_copy, regathers;
+    double sharded_parameters, prefetch_forward, prefetch_backward, reshard, hold_gradients, gather_copy, scatter_copy, regathers, gather_pieces;
 } rules;
 
 static pw_status read_rules(const pw_catalogue *catalogue, const char *stack, rules *to, pw_error *error) {
@@ -26,7 +26,8 @@ static pw_status read_rules(const pw_catalogue *catalogue, const char *stack, ru
         {"sharded_parameters", &to->sharded_parameters, 1e3}, {"prefetch_forward", &to->prefetch_forward, MOST_AHEAD},
         {"prefetch_backward", &to->prefetch_backward, MOST_AHEAD}, {"reshard", &to->reshard, 1},
         {"hold_gradients", &to->hold_gradients, 1}, {"gather_copy", &to->gather_copy, 1e3},
-        {"scatter_copy", &to->scatter_copy, 1e3}, {"regathers", &to->regathers, 1}};
+        {"scatter_copy", &to->scatter_copy, 1e3}, {"regathers", &to->regathers, 1},
+        {"gather_pieces", &to->gather_pieces, 1e3}};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         *cells[i].value = pw_table_number_of(table, (size_t)row, cells[i].column);
         if (!(*cells[i].value >= 0 && *cells[i].value <= cells[i].most))
@@ -103,6 +104,7 @@ pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char
     plan->sharded_parameter_bytes = isnan(plan->format.gradient_bytes) ? of.sharded_parameters : plan->format.weight_bytes;
     plan->regathers = plan->sharding == PW_SHARDING_ZERO3 && desc->recompute == PW_RECOMPUTE_FULL && of.regathers != 0 &&
                       plan->reshard && pw_plan_shares_data(plan);
+    plan->gather_pieces = of.gather_pieces < 1 ? 1 : (int64_t)of.gather_pieces;
     plan->gather_copy = of.gather_copy;
     plan->scatter_copy = of.scatter_copy;
     return PW_OK;
