@@ -35,13 +35,14 @@ static void describe(const pw_train_desc *from, const pw_train_desc *to, double 
     if (from->tensor_parallel != to->tensor_parallel) SAY("tensor_parallel = %lld", (long long)to->tensor_parallel);
     if (from->pipeline_parallel != to->pipeline_parallel)
         SAY("pipeline_parallel = %lld", (long long)to->pipeline_parallel);
+    if (from->expert_parallel != to->expert_parallel) SAY("expert_parallel = %lld", (long long)to->expert_parallel);
     if (from->virtual_stages != to->virtual_stages) SAY("virtual_stages = %lld", (long long)to->virtual_stages);
 #undef SAY
     if (used < size) snprintf(text + used, size - used, " (%.1f of %.1f GB)", bytes / 1e9, capacity / 1e9);
 }
 
 /* What may change, and in how many steps. */
-enum { RECOMPUTE, SHARDING, ACTIVATIONS, OPTIMIZER, BATCH, TENSOR, PIPELINE, STRAIGHT, CHANGES };
+enum { RECOMPUTE, SHARDING, ACTIVATIONS, OPTIMIZER, BATCH, TENSOR, PIPELINE, STRAIGHT, EXPERTS, CHANGES };
 
 static void count_steps(const pw_train_desc *desc, int *counts) {
     counts[RECOMPUTE] = PW_RECOMPUTE_FULL - desc->recompute + 1;
@@ -52,6 +53,7 @@ static void count_steps(const pw_train_desc *desc, int *counts) {
     counts[TENSOR] = 5;
     counts[PIPELINE] = 7;
     counts[STRAIGHT] = desc->virtual_stages > 1 ? 2 : 1;
+    counts[EXPERTS] = desc->model->experts ? 5 : 1;
 }
 
 static change changed(const pw_train_desc *desc, const int *steps) {
@@ -65,10 +67,11 @@ static change changed(const pw_train_desc *desc, const int *steps) {
     if (steps[STRAIGHT]) way.desc.virtual_stages = 1;
     way.desc.tensor_parallel <<= steps[TENSOR];
     way.desc.pipeline_parallel <<= steps[PIPELINE];
+    if (steps[EXPERTS]) way.desc.expert_parallel = (desc->expert_parallel > 1 ? desc->expert_parallel : 1) << steps[EXPERTS];
     if (steps[TENSOR] || steps[PIPELINE]) way.desc.data_parallel = 0;
     way.effort = (steps[RECOMPUTE] > 0) + 1.5 * (steps[RECOMPUTE] > 1) + sharding_effort[way.desc.sharding] -
                  sharding_effort[desc->sharding] + 2.6 * steps[ACTIVATIONS] + 3 * steps[OPTIMIZER] + 0.75 * steps[BATCH] +
-                 0.6 * steps[STRAIGHT] + 1.1 * steps[TENSOR] + 1.2 * steps[PIPELINE];
+                 0.6 * steps[STRAIGHT] + 1.1 * steps[TENSOR] + 1.2 * steps[PIPELINE] + 0.7 * steps[EXPERTS];
     return way;
 }
 

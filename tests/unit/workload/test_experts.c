@@ -1,5 +1,7 @@
 /* Models with experts, latent attention and prediction modules: sizes, executed FLOPs, volumes and memory against closed forms. */
 #include "models/workload/plan.h"
+#include <string.h>
+
 #include "tests/unit/workload/runs.h"
 
 /* 8 layers, the first dense; 16 experts of which 2 work on a token; shapes that divide, so that nothing is rounded. */
@@ -114,6 +116,36 @@ PW_TEST(the_busiest_rank_sets_the_pace_and_capacity_bounds_it) {
     PW_EXPECT(run_plain(&desc, "DGX H100", 1, false).step_s == even);
     desc.expert_capacity = 1.5;
     PW_EXPECT(run_plain(&desc, "DGX H100", 1, false).step_s == uneven);
+}
+
+PW_TEST(every_schedule_executes_the_flops_and_exchanges_of_experts) {
+    const pw_field *field = pw_kind_field(&pw_train_kind, "schedule");
+    double flops = 0, bytes = 0;
+    for (int i = 0; field->choices[i]; i++) {
+        pw_model_desc model = small();
+        model.shared_ffn = 1024;
+        pw_train_desc desc = job(&model, "nemo-2024", 2048, 64);
+        desc.pipeline_parallel = 2;
+        desc.expert_parallel = 4;
+        desc.schedule = i;
+        bool two = strstr(field->choices[i], "-v") || !strncmp(field->choices[i], "v-", 2) || strstr(field->choices[i], "dualpipev");
+        if (two) desc.virtual_stages = 2;
+        pw_train_result result = run_plain(&desc, "DGX H100", 1, false);
+        if (!i) flops = result.totals.flops, bytes = result.totals.collective_bytes;
+        PW_EXPECT_NEAR(result.totals.flops, flops, 1e-12);
+        if (strcmp(field->choices[i], "dualpipe") != 0) /* whose ranks hold two stages' parameters */
+            PW_EXPECT_NEAR(result.totals.collective_bytes, bytes, 1e-9);
+    }
+}
+
+PW_TEST(a_model_that_does_not_fit_is_offered_more_expert_parallel) {
+    pw_model_desc model = preset("qwen3-30b-a3b");
+    pw_train_desc desc = job(&model, "nemo-2024", 4096, 64);
+    const char *text;
+    pw_error error = {0};
+    desc.recompute = PW_RECOMPUTE_FULL;
+    must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 16, 8, &desc, arena(), &text, &error), &error);
+    PW_EXPECT_CONTAINS(text, "expert_parallel = ");
 }
 
 PW_TEST(folded_experts_equal_unfolded_ones) {
