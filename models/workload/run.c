@@ -269,6 +269,7 @@ static pw_status add_interval(const prepared *s, const pw_catalogue *catalogue, 
     while (home + 1 < s->job->program_count && strcmp(s->job->programs[home].name, ran->home_program) != 0) home++;
     const double share = 0.05; /* as the class's text says */
     pw_step_class step_class = ran->programs[home].launch_wait_s > share * ran->end_s ? PW_STEP_LAUNCH : PW_STEP_DENSE;
+    if (s->plan.model->experts) step_class = PW_STEP_EXPERTS;
     return pw_step_interval(catalogue, pw_cluster_device(s->cluster), s->job, home, s->clock_ratio, step_class,
                             ran->end_s, ran->programs[home].compute_s, arena, &result->interval, error);
 }
