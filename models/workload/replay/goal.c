@@ -166,7 +166,7 @@ static int compare_pending(const void *a, const void *b) {
 
 /* Requirements are written in any order; a node's needs lie together. */
 static pw_status join(reader *r) {
-    qsort(r->labels, r->label_count, sizeof *r->labels, compare_labels);
+    if (r->label_count) qsort(r->labels, r->label_count, sizeof *r->labels, compare_labels);
     for (size_t i = 1; i < r->label_count; i++)
         if (r->labels[i].length && compare_labels(&r->labels[i], &r->labels[i - 1]) == 0)
             return pw_fail(r->t->error, PW_BAD_INPUT, r->path, r->t->nodes[r->labels[i].node].line, NULL,
@@ -175,7 +175,7 @@ static pw_status join(reader *r) {
         PW_TRY(find_label(r, &r->pending[i].from, r->pending[i].line, &r->pending[i].from.node));
         PW_TRY(find_label(r, &r->pending[i].to, r->pending[i].line, &r->pending[i].to.node));
     }
-    qsort(r->pending, r->pending_count, sizeof *r->pending, compare_pending);
+    if (r->pending_count) qsort(r->pending, r->pending_count, sizeof *r->pending, compare_pending);
     for (size_t i = 0; i < r->pending_count; i++) {
         trace_node *node = &r->t->nodes[r->pending[i].from.node];
         if (!node->needs) node->first_need = (uint32_t)r->t->need_count;
