@@ -68,7 +68,7 @@ static const pw_field train_fields[] = {
     SWITCH_FIELD(flash_attention, "One fused attention kernel that keeps no scores."),
     SWITCH_FIELD(overlap_gradients, "Reduce gradient buckets behind the last backward pass."),
     SWITCH_FIELD(overlap_parameters, "Gather parameters behind computation (zero1, zero2: the first forward pass; zero3: the layers before)."),
-    SWITCH_FIELD(overlap_pipeline, "Messages between stages do not hold up computation."),
+    SWITCH_FIELD(overlap_pipeline, "Messages between stages do not hold up computation (as the stack does: of interleaved schedules alone)."),
     SWITCH_FIELD(cuda_graphs, "Launch kernels at no cost to the host."),
     {"bucket_bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, AT(bucket_bytes), 1, 1e15, "", NULL, NULL,
      "Size of a gradient bucket on the wire; left out: the stack's."},
@@ -246,6 +246,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->v = plan->order->chunks ? plan->order->chunks : desc->virtual_stages;
     plan->copies = plan->order->placement == PW_PLACE_BOTH_WAYS ? 2 : 1;
     plan->positions = plan->p * plan->v / plan->copies;
+    /* Megatron-LM's arguments.py switches overlap_p2p_comm off where the schedule is not interleaved. */
+    if (plan->v == 1 && desc->overlap_pipeline != 1) plan->stack.overlap_pipeline = false;
     plan->sends_anyway = plan->order->splits && !plan->stack.overlap_pipeline;
     if (plan->sends_anyway) plan->stack.overlap_pipeline = true;
     plan->micro_batch = desc->micro_batch;

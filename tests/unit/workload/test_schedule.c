@@ -158,4 +158,22 @@ PW_TEST(no_combination_of_schedules_and_overlaps_deadlocks) {
         }
 }
 
+/* Megatron-LM overlaps messages of the interleaved schedule alone; a job may ask for more. */
+PW_TEST(a_plain_pipeline_overlaps_messages_only_when_asked) {
+    pw_model_desc model = even(16);
+    pw_train_desc desc = job(&model, "nemo-2024", 1024, 32);
+    desc.pipeline_parallel = 8;
+    double as_stack = run_plain(&desc, "DGX H100", 1, false).step_s;
+    desc.overlap_pipeline = 0;
+    double off = run_plain(&desc, "DGX H100", 1, false).step_s;
+    desc.overlap_pipeline = 1;
+    double on = run_plain(&desc, "DGX H100", 1, false).step_s;
+    PW_EXPECT_NEAR(as_stack, off, 1e-12);
+    PW_EXPECT(on < off);
+    desc.virtual_stages = 2;
+    on = run_plain(&desc, "DGX H100", 1, false).step_s;
+    desc.overlap_pipeline = 2;
+    PW_EXPECT_NEAR(run_plain(&desc, "DGX H100", 1, false).step_s, on, 1e-12);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
