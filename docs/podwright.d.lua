@@ -70,7 +70,7 @@
 ---@field flash_attention? "off"|"on"|"stack" One fused attention kernel that keeps no scores.
 ---@field overlap_gradients? "off"|"on"|"stack" Reduce gradient buckets behind the last backward pass.
 ---@field overlap_parameters? "off"|"on"|"stack" Gather parameters behind computation (zero1, zero2: the first forward pass; zero3: the layers before).
----@field overlap_pipeline? "off"|"on"|"stack" Messages between stages do not hold up computation.
+---@field overlap_pipeline? "off"|"on"|"stack" Messages between stages do not hold up computation (as the stack does: of interleaved schedules alone).
 ---@field cuda_graphs? "off"|"on"|"stack" Launch kernels at no cost to the host.
 ---@field bucket_bytes? podwright.quantity Size of a gradient bucket on the wire; left out: the stack's.
 ---@field stack_factor? number Factor on kernel and host time, as `podwright calibrate steps` finds it; left out: the stack's on file.
