@@ -73,7 +73,9 @@ static pw_status model(const importer *in) {
     PW_TRY(latent(in));
     PW_TRY(experts(in));
     if (in->job->model.vocabulary > 0) return PW_OK;
-    if (importer_is(in, "--tokenizer-type", "GPT2BPETokenizer")) return importer_set(in, "model.vocabulary", "50257", NULL);
+    bool is_gpt2 = importer_is(in, "--tokenizer-type", "GPT2BPETokenizer") ||
+                   (!importer_find(in, "--tokenizer-type") && importer_find(in, "--merge-file")); /* the only one with such a file */
+    if (is_gpt2) return importer_set(in, "model.vocabulary", "50257", NULL);
     for (size_t i = 0; i < in->request->field_count; i++)
         if (strstr(in->request->fields[i], "model.vocabulary=")) return PW_OK;
     return importer_fail(in, NULL, PW_BAD_INPUT, "add --vocab-size N, or give --set job.model.vocabulary=N",

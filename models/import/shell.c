@@ -131,7 +131,7 @@ static pw_status expand(reader *r, const char *name, size_t length, const char *
         int line = r->line;
         r->line = known->value.items[i].line; /* an argument's place is where it was written */
         r->is_unknown = r->is_unknown || known->value.items[i].is_unknown;
-        PW_TRY(put_value(r, known->value.items[i].text, quoted || known->value.count > 1));
+        PW_TRY(put_value(r, known->value.items[i].text, quoted));
         if (known->value.count > 1) PW_TRY(end_word(r));
         r->line = line;
     }
@@ -213,7 +213,7 @@ static pw_status refuse_keyword(const reader *r, const word *first) {
     for (int i = 0; keywords[i] && !first->is_quoted; i++)
         if (strcmp(keywords[i], first->text) == 0)
             return pw_fail(r->error, PW_BAD_INPUT, r->path, first->line,
-                           "write the arguments that were used into a file, without conditions and loops",
+                           "put `echo` before the command that starts the training, run the script, and import what it prints",
                            "'%s' is not read: which arguments count would depend on a run", first->text);
     return PW_OK;
 }

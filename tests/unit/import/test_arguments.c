@@ -146,6 +146,20 @@ PW_TEST(without_a_batch_it_is_one_micro_batch_a_replica) {
     PW_EXPECT_CONTAINS(error.hint, "--global-batch-size");
 }
 
+PW_TEST(words_of_an_array_part_at_blanks_unless_quoted) {
+    pw_import_job imported;
+    pw_import_notes notes;
+    pw_error error;
+    const char *text = "A=(\n  \"--num-layers 24\" --hidden-size 2048 # two\n  --num-attention-heads 16\n)\nB=()\nB+=(\"--seq-length 2048\")\n"
+                       "python -u pretrain_gpt.py ${A[@]} ${B[@]} --vocab-size 100 --micro-batch-size 1 --global-batch-size 8\n";
+    must(load_text("megatron", text, ".sh", 0, &imported, &notes, &error), &error);
+    PW_EXPECT_INT(imported.model.layers, 24);
+    PW_EXPECT_INT(imported.train.sequence, 2048);
+    const char *quoted = "A=(\"--num-layers 24\")\npython pretrain_gpt.py \"${A[@]}\"\n";
+    PW_EXPECT_INT(load_text("megatron", quoted, ".sh", 0, &imported, &notes, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "does not know '--num-layers 24'");
+}
+
 PW_TEST(later_arguments_win) {
     pw_import_job imported;
     pw_import_notes notes;
