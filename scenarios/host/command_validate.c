@@ -4,6 +4,7 @@
 
 #include "scenarios/host/accuracy_file.h"
 #include "scenarios/host/commands.h"
+#include "scenarios/validation/targets.h"
 #include "scenarios/validation/validation.h"
 #include "sim/text.h"
 
@@ -49,8 +50,26 @@ static pw_status number(const pw_arguments *arguments, const char *option, doubl
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give a number above 0", "--%s '%.100s'", option, text);
 }
 
+/* `validate targets`: every target beside what is reached. */
+static pw_status targets(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
+    static const char *const others[] = {"data", "by", "only", "csv", "claim-mape", "claim-beats", "accuracy", "json"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (pw_arguments_has(arguments, others[i]))
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the table of targets says which rows and figures count",
+                           "--%s does not go with targets", others[i]);
+    const pw_target *list;
+    uint32_t count;
+    pw_file *file = NULL;
+    pw_host_talk(host, "Running every suite ...");
+    PW_TRY(pw_targets_run(catalogue, host->interrupt, arena, &list, &count, error));
+    PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
+    pw_targets_write(list, count, file);
+    return pw_host_close(file, PW_OK, error);
+}
+
 static pw_status validate(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_error *error) {
+    if (strcmp(arguments->operands[0], "targets") == 0) return targets(host, arguments, catalogue, arena, error);
     const pw_suite *suite;
     PW_TRY(find_suite(arguments->operands[0], &suite, error));
     const char **by = pw_arena_alloc(arena, ((size_t)arguments->option_count + 1) * sizeof *by);
@@ -97,4 +116,5 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 
 const pw_command pw_command_validate = {
     "validate", "SUITE", "replays published measurements: predicted against measured, beside a trivial baseline",
-    "Suites: training, knobs, memory, gemm, attention. Rows that cannot be simulated are listed with the reason.\n", options, 1, 1, run};
+    "Suites: training, knobs, memory, gemm, attention. Rows that cannot be simulated are listed with the reason.\n"
+    "SUITE may be targets: what the check rows should show (targets.csv), reached or missed.\n", options, 1, 1, run};

@@ -29,7 +29,8 @@ static uint32_t collect(const pw_validation *v, const char *step_class, sample *
     uint32_t count = 0;
     for (uint32_t row = 0; row < v->input->rows; row++) {
         const pw_prediction *p = &v->predictions[row];
-        if (!p->ran || strcmp(p->side, "fit") != 0 || strcmp(p->step_class, step_class) != 0) continue;
+        if (!p->ran || strcmp(p->side, "fit") != 0) continue;
+        if (!p->step_class || strcmp(p->step_class, step_class) != 0) continue;
         list[count++] = (sample){pw_measured_text(v->input, row, "source"), pw_measured_text(v->input, row, "model"),
                                  p->measured / p->stack, 0};
     }

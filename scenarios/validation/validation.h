@@ -39,7 +39,7 @@ typedef struct pw_prediction {
     char why[400];    /* not ran: the reason, on one line */
     const char *side; /* "fit", "check", or "" when the row's family is in no split */
     double measured, plain, stack, baseline; /* stack: as plain where the software has no factor on file */
-    const char *step_class; /* of suites with intervals: the regime; static storage */
+    const char *step_class; /* of suites with intervals: the regime, in static storage; NULL: no class has been made for it */
     double low, high;       /* the interval that goes with stack; both 0: none on file */
 } pw_prediction;
 

@@ -36,7 +36,10 @@ static double value_of(const pw_prediction *prediction, pw_variant variant) {
 
 static const char *group_value(const pw_validation *v, uint32_t row, const char *column) {
     if (strcmp(column, "side") == 0) return v->predictions[row].side;
-    if (strcmp(column, "class") == 0 && v->suite->interval) return v->predictions[row].step_class;
+    if (strcmp(column, "class") == 0 && v->suite->interval) {
+        const char *name = v->predictions[row].step_class;
+        return name ? name : "";
+    }
     return pw_measured_text(v->input, row, column);
 }
 
@@ -323,7 +326,7 @@ pw_status pw_validation_write_csv(const pw_validation *v, pw_file *out, pw_error
         pw_file_csv_number(out, p->ran ? p->plain : NAN);
         pw_file_csv_number(out, p->ran ? p->stack : NAN);
         if (interval) {
-            if (p->ran) pw_file_csv_text(out, p->step_class);
+            if (p->ran && p->step_class) pw_file_csv_text(out, p->step_class);
             else pw_file_csv_number(out, NAN);
             pw_file_csv_number(out, p->ran && p->high > 0 ? p->low : NAN);
             pw_file_csv_number(out, p->ran && p->high > 0 ? p->high : NAN);
