@@ -6,17 +6,17 @@
 #include "models/workload/offload.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "models/workload/lower.h"
+#include "sim/text.h"
 
 /* "2x EPYC 7742": sockets and name. */
 static double sockets_of(const char *text, const char **name) {
-    char *end;
-    double count = strtod(text, &end);
+    const char *end;
+    double count;
     *name = text;
-    if (end == text || *end != 'x' || !(count >= 1)) return 2;
+    if (!pw_text_number(text, &end, &count) || *end != 'x' || !(count >= 1)) return 2;
     end++;
     while (*end == ' ') end++;
     *name = end;
