@@ -1,5 +1,6 @@
 /* Chunks of a stage: which stretches of layers travel as one bucket of parameters and gradients, and the passes over them. */
 #include "models/workload/lower.h"
+#include "models/workload/trainable.h"
 
 void gather_add(lowering *low, list *ops, const unit *bucket, int16_t wait, int16_t signal) {
     double bytes = bucket->parameters * low->plan->parameter_wire_bytes;
@@ -45,7 +46,10 @@ void layers_add(lowering *low, list *ops, const unit *of, pw_pass_kind pass) {
         int64_t from = backward ? of->first + of->layers - 1 - done : of->first + done, step = backward ? -1 : 1;
         pw_layer_kind kind = pw_model_layer_kind(low->plan->model, from);
         for (length = 1; done + length < of->layers; length++)
-            if (pw_model_layer_kind(low->plan->model, from + step * length) != kind) break;
+            if (pw_model_layer_kind(low->plan->model, from + step * length) != kind ||
+                (backward && !pw_plan_reaches(low->plan, from + step * length)))
+                break;
+        if (backward && !pw_plan_reaches(low->plan, from)) break; /* frozen, and so are those below */
         uint32_t template_index = layer_template(&low->layers[kind], pass);
         if (!low->plan->desc->offload_activations) call_add(low, ops, template_index, length);
         else
@@ -55,7 +59,10 @@ void layers_add(lowering *low, list *ops, const unit *of, pw_pass_kind pass) {
 
 void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
     switch (bucket->kind) {
-        case UNIT_EMBEDDING: embedding_add(low, ops, backward); break;
+        case UNIT_EMBEDDING:
+            if (backward && !pw_plan_trains_embedding(low->plan)) return;
+            embedding_add(low, ops, backward);
+            break;
         case UNIT_HEAD: head_add(low, ops, backward); break;
         case UNIT_PREDICTION: prediction_add(low, ops, backward); break;
         case UNIT_LAYERS: layers_add(low, ops, bucket, backward ? PW_PASS_BACKWARD : PW_PASS_FORWARD); return;
@@ -64,7 +71,7 @@ void unit_add(lowering *low, list *ops, const unit *bucket, bool backward) {
 }
 
 static double stretch_parameters(const pw_plan *plan, int64_t first, int64_t layers) {
-    return pw_plan_layers_parameters(plan, first, layers) + pw_plan_layers_experts(plan, first, layers);
+    return pw_plan_layers_trained(plan, first, layers) + pw_plan_layers_experts(plan, first, layers);
 }
 
 /* Layers share buckets while they fit into one, under zero3 each is one; the ends of the model have their own. */
@@ -73,16 +80,18 @@ static void split_units(lowering *low, chunk_templates *to) {
     double limit = plan->sharding == PW_SHARDING_ZERO3 ? 0 : plan->bucket_bytes;
     list units = {0};
     if (to->embedding)
-        *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_EMBEDDING, 0, 0, pw_plan_embedding_parameters(plan), 0};
+        *(unit *)list_add(low, &units, sizeof(unit)) = 
+            (unit){UNIT_EMBEDDING, 0, 0, pw_plan_trains_embedding(plan) ? pw_plan_embedding_parameters(plan) : 0, 0};
     int64_t layers;
     for (int64_t done = 0; done < to->layers; done += layers) {
         for (layers = 1; done + layers < to->layers; layers++)
             if (stretch_parameters(plan, to->first + done, layers + 1) * plan->gradient_wire_bytes > limit) break;
         *(unit *)list_add(low, &units, sizeof(unit)) =
-            (unit){UNIT_LAYERS, to->first + done, layers, pw_plan_layers_parameters(plan, to->first + done, layers),
+            (unit){UNIT_LAYERS, to->first + done, layers, pw_plan_layers_trained(plan, to->first + done, layers),
                    pw_plan_layers_experts(plan, to->first + done, layers)};
     }
-    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = (unit){UNIT_HEAD, 0, 0, pw_plan_head_parameters(plan), 0};
+    if (to->head) *(unit *)list_add(low, &units, sizeof(unit)) = 
+            (unit){UNIT_HEAD, 0, 0, pw_plan_trains_head(plan) ? pw_plan_head_parameters(plan) : 0, 0};
     if (to->head && plan->model->prediction_layers)
         *(unit *)list_add(low, &units, sizeof(unit)) =
             (unit){UNIT_PREDICTION, 0, 0, pw_plan_prediction_parameters(plan),

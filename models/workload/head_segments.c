@@ -51,7 +51,7 @@ static void output_layer(lowering *low, bool backward) {
     multiply(low, plan->precision16, 1, columns, h, rows, OUTPUT_COUNTED_APART);
     rows_of_last(low, columns);
     cast_weights(low, weights, 1, true);
-    move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * weights, ONE_SWEEP);
+    if (!low->frozen) move_bytes(low, PW_KERNEL_ELEMENTWISE, stack->wgrad_accumulate * weights, ONE_SWEEP);
 }
 
 /* The first token of every sequence: pooler and next-sentence classifier. */

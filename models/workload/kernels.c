@@ -6,7 +6,7 @@
 #include "models/workload/lower.h"
 
 void part_add(lowering *low, const pw_kernel *kernel, uint32_t repeats) {
-    if (repeats == 0 || (low->half != HALF_BOTH && low->of_weights != (low->half == HALF_WEIGHTS))) return;
+    if (repeats == 0 || (low->frozen && low->of_weights) || (low->half != HALF_BOTH && low->of_weights != (low->half == HALF_WEIGHTS))) return;
     *(pw_kernel *)list_add(low, &low->kernels, sizeof *kernel) = *kernel;
     pw_segment_part *part = list_add(low, &low->parts, sizeof *part);
     part->kernel = low->kernels.count - 1;
@@ -35,6 +35,7 @@ void accumulate_add(lowering *low, double bytes) {
 }
 
 double weight_bytes(lowering *low, double bytes) {
+    if (low->frozen) return 0;
     if (low->half == HALF_BOTH) return bytes;
     accumulate_add(low, bytes);
     return 0;

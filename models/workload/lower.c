@@ -145,7 +145,7 @@ static bool fill_ranks(const pw_plan *plan, pw_arena *arena, pw_job *job) {
 }
 
 pw_status pw_plan_lower(const pw_plan *plan, pw_arena *arena, pw_job **result, pw_error *error) {
-    lowering low = {.plan = plan, .arena = arena};
+    lowering low = {.plan = plan, .arena = arena, .frozen = plan->desc->trainable == PW_TRAIN_LORA};
     bool shares_data = pw_plan_shares_data(plan);
     bool whole = plan->sharding == PW_SHARDING_ZERO1 || plan->sharding == PW_SHARDING_ZERO2; /* parameters are */
     low.reduces_behind = shares_data && plan->stack.overlap_gradients;

@@ -118,6 +118,7 @@ typedef struct lowering {
     list parts; /* of the segment under construction */
     layer_templates layers[PW_LAYER_KINDS];
     enum half half;
+    bool frozen;     /* weights get no gradients */
     bool of_weights; /* the next part belongs to the gradients of weights */
     uint32_t embedding_forward, embedding_backward, head_norm_forward, head_norm_backward, head_forward, head_backward;
     uint32_t prediction_forward, prediction_backward;
@@ -171,6 +172,9 @@ void expert_segments_backward(lowering *low, layer_segments *to);
 void experts_add(lowering *low, list *ops, const layer_segments *s, bool backward);
 void prediction_segments(lowering *low);
 void prediction_add(lowering *low, list *ops, bool backward);
+
+/* adapter.c: beside [tokens, k] x [k, n] on this rank; nothing where the target has no adapter. target: pw_target */
+void adapter_add(lowering *low, int target, int64_t n, int64_t k, bool backward);
 
 /* head_segments.c: parts of the head, for the segment under construction */
 void head_segment(lowering *low, bool backward);

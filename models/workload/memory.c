@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "models/workload/trainable.h"
 #include "models/workload/plan.h"
 
 /* Bytes of one token that attention keeps: split over tensor-parallel ranks, and whole on each. */
@@ -46,9 +47,12 @@ double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int re
     double input = pw_plan_casts(plan) ? plan->stack.saved_input_fp8 : element; /* of a linear layer */
     bool experts = kind & PW_LAYER_EXPERTS, mlp = experts || !pw_plan_recomputes(plan, PW_MODULE_MLP);
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
-    double normed = pw_plan_recomputes(plan, PW_MODULE_NORM) ? 0 : 2 * input * h;
+    bool lora = plan->desc->trainable == PW_TRAIN_LORA; /* a frozen matrix needs no input; its adapter does */
+    int normed_inputs = lora ? pw_plan_targets(plan, PW_TARGET_QKV) + pw_plan_targets(plan, PW_TARGET_FC1) : 2;
+    double normed = pw_plan_recomputes(plan, PW_MODULE_NORM) ? 0 : normed_inputs * input * h;
+    bool second = mlp && (!lora || pw_plan_targets(plan, PW_TARGET_FC2));
     double whole = 2 * wide * h + normed + (plan->stack.dropout ? 2 * h : 0) + latent_bytes(plan, input);
-    double split = attention_bytes(plan, input) + mlp_bytes(plan, input, experts ? plan->model->shared_ffn : shape->ffn, mlp, mlp);
+    double split = attention_bytes(plan, input) + mlp_bytes(plan, input, experts ? plan->model->shared_ffn : shape->ffn, mlp, second);
     double bytes = tokens * (whole / divisor + split / t) + (experts ? expert_bytes(plan, input) : 0);
     if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE && !pw_plan_recomputes(plan, PW_MODULE_CORE_ATTENTION)) {
         /* Softmax output, dropout output and its mask; without dropout the output, and its cast where that is narrower. */
@@ -99,6 +103,7 @@ static double rows_and_columns(const pw_plan *plan, int64_t stage) {
 /* Parameters, gradients and optimizer. Sharded parameters are the fp32 copy in the optimizer's account; what is gathered for
  * use, one unit and those ahead, counts as buffer, or as weights where the whole model stays gathered through a step. */
 static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, pw_memory_account *account) {
+    double trained = pw_plan_stage_trained(plan, stage);
     double shards = (double)plan->shards, unit = pw_plan_largest_unit(plan, stage);
     bool zero3 = plan->sharding == PW_SHARDING_ZERO3, whole = !zero3 || !plan->reshard;
     double in_use = plan->format.weight_bytes + plan->format.copy_bytes;
@@ -107,10 +112,12 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
         int64_t ahead = plan->ahead_forward > plan->ahead_backward ? plan->ahead_forward : plan->ahead_backward;
         account->buffers += in_use * unit * (double)(1 + ahead);
     }
+    bool lora = plan->desc->trainable == PW_TRAIN_LORA;
+    if (lora) account->weights += in_use * trained - (pw_plan_casts(plan) && plan->stack.fp8_parameter_gather ? 1 : 0) * parameters;
     bool shares = plan->sharding >= PW_SHARDING_ZERO2 && !plan->hold_gradients;
-    account->gradients = plan->gradient_bytes * parameters / (shares ? shards : 1);
+    account->gradients = plan->gradient_bytes * trained / (shares ? shards : 1);
     if (shares) account->buffers += (zero3 ? unit * plan->gradient_wire_bytes : plan->bucket_bytes) * 2; /* one leaves */
-    account->optimizer = plan->optimizer_bytes * parameters / shards;
+    account->optimizer = plan->optimizer_bytes * trained / shards;
     if (plan->optimizer.factored) account->optimizer += 4 * rows_and_columns(plan, stage);
     double experts = pw_plan_stage_experts(plan, stage);
     if (experts > 0) { /* whole on each rank, or their optimizer's state over those that hold the same experts */
@@ -154,7 +161,9 @@ static double layer_weight_inputs(const pw_plan *plan, pw_layer_kind kind) {
 static double layers_held(const void *object, int64_t stage, int64_t chunk, bool kept) {
     const pw_plan *plan = object;
     int64_t first = pw_plan_first_layer(plan, stage, chunk), layers = pw_plan_layers(plan, stage, chunk);
-    if (!kept) return layers_activations(plan, first, layers, plan->desc->recompute);
+    int64_t frozen = plan->frozen > first ? plan->frozen - first : 0; /* they keep nothing */
+    if (frozen > layers) frozen = layers;
+    if (!kept) return layers_activations(plan, first + frozen, layers - frozen, plan->desc->recompute);
     double bytes = 0;
     for (int64_t i = first; i < first + layers; i++) bytes += layer_weight_inputs(plan, pw_model_layer_kind(plan->model, i));
     return bytes;

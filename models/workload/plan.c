@@ -2,6 +2,7 @@
 #include "models/workload/plan.h"
 
 #include "models/workload/head.h"
+#include "models/workload/trainable.h"
 #include "models/workload/offload.h"
 
 #include <math.h>
@@ -59,6 +60,12 @@ static const pw_field train_fields[] = {
      "alone do not divide.", NULL, NULL},
     {"optimizer_check", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(optimizer_check), 0, 0, "global", check_names, NULL,
      "global: every stage waits for the norm of all gradients before it steps; late: it steps, and undoes what fails later."},
+    {"trainable", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(trainable), 0, 0, "all", pw_trainable_names, NULL,
+     "What gets gradients: all weights, low-rank adapters beside frozen ones (lora), or what follows the last layer (head)."},
+    COUNT_FIELD(frozen_layers, 0, "0", "Lowest layers that are not trained, nor the embedding: the backward pass ends above them."),
+    COUNT_FIELD(lora_rank, 1, "16", "With lora, the inner width of an adapter."),
+    {"lora_targets", PW_FIELD_TEXT, PW_UNIT_NONE, AT(lora_targets), 0, 0, "qkv proj fc1 fc2", NULL, NULL,
+     "With lora, the matrices with an adapter, as words: qkv, proj, fc1, fc2."},
     {"optimizer", PW_FIELD_TEXT, PW_UNIT_NONE, AT(optimizer), 0, 0, "", NULL, NULL,
      "Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, "
      "sgd-momentum, sgd."},
@@ -295,6 +302,7 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->optimizer_bytes += plan->optimizer.state_bytes - adam.state_bytes;
     plan->update_bytes = plan->optimizer.update_bytes - adam.update_bytes;
     PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
+    PW_TRY(pw_plan_trainable(catalogue, plan, file, line, error));
     PW_TRY(pw_plan_offload(plan, file, line, error));
     return pw_plan_experts(catalogue, plan, file, line, error);
 }

@@ -54,6 +54,12 @@ typedef struct pw_expert_plan {
     int64_t domain;                 /* GPUs of a scale-up domain; 0: unknown, or all */
 } pw_expert_plan;
 
+/* Row of table adapters: bytes per element of a matrix's input and output, beside the adapter's multiplies. */
+typedef struct pw_adapter {
+    double input_forward, output_forward, input_backward, output_backward, kernels_forward, kernels_backward;
+    const char *source;
+} pw_adapter;
+
 typedef struct pw_plan {
     const pw_train_desc *desc;
     const pw_model_desc *model;
@@ -91,6 +97,9 @@ typedef struct pw_plan {
     pw_expert_plan experts;
     uint32_t modules; /* set of 1 << pw_module: computed again in the backward pass */
     pw_optimizer optimizer;
+    int64_t frozen;      /* layers below which nothing is trained */
+    uint32_t targets;    /* lora: set of 1 << pw_target */
+    pw_adapter adapter;
     double update_bytes; /* moved by the optimizer per parameter, on top of what the stack counts for AdamW */
 } pw_plan;
 

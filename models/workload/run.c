@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/workload/trainable.h"
 #include "models/workload/clock.h"
 #include "models/workload/lower.h"
 #include "models/workload/session.h"
@@ -54,6 +55,14 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
     if (!isnan(plan->format.gradient_bytes))
         note(&to, "Number format %s: %s (%s).", plan->format.name, plan->format.text, plan->format.source);
+    if (!pw_plan_trains_all(plan)) {
+        double trained = 0;
+        for (int64_t stage = 0; stage < plan->p; stage++) trained += (double)plan->t * pw_plan_stage_trained(plan, stage);
+        note(&to, "Partial training: %.4g million weights get gradients; model FLOPs count the gradients of those alone, and of "
+             "inputs where the backward pass goes through%s%s.", trained / 1e6,
+             plan->desc->trainable == PW_TRAIN_LORA ? "; adapters: " : "",
+             plan->desc->trainable == PW_TRAIN_LORA ? plan->adapter.source : "");
+    }
     if (plan->desc->padding > 0)
         note(&to, "Sequences hold %lld tokens in the mean: %.3g %% of their positions are left out.", (long long)plan->sequence,
              100 * plan->desc->padding);
@@ -243,9 +252,9 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
     double peak = device->peak_flops[plan->precision];
     result->tokens_per_s = tokens / result->step_s;
     result->tokens_per_s_per_gpu = result->tokens_per_s / gpus;
-    result->flops_per_gpu = pw_model_flops_per_token(plan->model, plan->sequence, true) * result->tokens_per_s_per_gpu;
+    result->flops_per_gpu = pw_plan_flops_per_token(plan, true) * result->tokens_per_s_per_gpu;
     result->mfu = result->flops_per_gpu / peak;
-    result->mfu_full = pw_model_flops_per_token(plan->model, plan->sequence, false) * result->tokens_per_s_per_gpu / peak;
+    result->mfu_full = pw_plan_flops_per_token(plan, false) * result->tokens_per_s_per_gpu / peak;
     char convention[160];
     snprintf(convention, sizeof convention, "model FLOPs, %s attention, dense %s peak %.1f TFLOP/s",
              plan->model->bidirectional ? "full" : "causal", pw_precision_names[plan->precision], peak / 1e12);

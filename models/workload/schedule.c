@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "models/workload/lower.h"
+#include "models/workload/trainable.h"
 
 typedef struct stage_writer {
     lowering *low;
@@ -175,7 +176,7 @@ static void passes(stage_writer *w) {
 static void finish_step(stage_writer *w) {
     lowering *low = w->low;
     const pw_plan *plan = w->plan;
-    double parameters = pw_plan_stage_parameters(plan, w->stage), experts = pw_plan_stage_experts(plan, w->stage);
+    double parameters = pw_plan_stage_trained(plan, w->stage), experts = pw_plan_stage_experts(plan, w->stage);
     bool shares_data = pw_plan_shares_data(plan);
     if (shares_data && low->reduces_once && !low->reduces_behind && plan->sharding != PW_SHARDING_ZERO3)
         reduce_add(low, &w->ops, parameters, experts);

@@ -6,6 +6,7 @@
  * residual that ends a block is counted at the beginning of the next one.
  */
 #include "models/workload/lower.h"
+#include "models/workload/trainable.h"
 
 /* --- Blocks ---------------------------------------------------------------------------------------------------- */
 
@@ -58,6 +59,7 @@ static void attention_in_forward(lowering *low) {
     } else {
         cast_weights(low, (double)shape->hidden * 2 * (q + k), 4, false);
         linear_forward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
+        adapter_add(low, PW_TARGET_QKV, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden, false);
     }
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * (plan->stack.query_forward * q + plan->stack.key_forward * k)),
@@ -88,14 +90,17 @@ static void attention_in_backward(lowering *low) {
         return;
     }
     cast_weights(low, weights, 4, true);
+    adapter_add(low, PW_TARGET_QKV, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden, true);
     linear_backward(low, (shape->query_width + 2 * shape->key_width) / plan->t, shape->hidden);
 }
 
 static void attention_out_forward(lowering *low) {
     linear_forward(low, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t);
+    adapter_add(low, PW_TARGET_PROJ, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t, false);
 }
 static void attention_out_backward(lowering *low) {
     if (pw_plan_recomputes(low->plan, PW_MODULE_OPERATORS)) attention_out_forward(low);
+    adapter_add(low, PW_TARGET_PROJ, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t, true);
     linear_backward(low, low->plan->shape.hidden, low->plan->shape.output_width / low->plan->t);
 }
 
@@ -106,11 +111,13 @@ void mlp_forward(lowering *low, int64_t ffn) {
     cast(low, plan->stack.cast_input * (double)shape->hidden + plan->stack.cast_inner * f);
     cast_weights(low, (double)shape->hidden * f * (double)(shape->fc1 + 1), (double)(shape->fc1 + 1), false);
     linear_forward(low, shape->fc1 * ffn / plan->t, shape->hidden);
+    adapter_add(low, PW_TARGET_FC1, shape->fc1 * ffn / plan->t, shape->hidden, false);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * f *
                                        (plan->model->gated ? plan->stack.gated_forward : plan->stack.mlp_forward)),
                plan->stack.mlp_kernels_forward);
     linear_forward(low, shape->hidden, ffn / plan->t);
+    adapter_add(low, PW_TARGET_FC2, shape->hidden, ffn / plan->t, false);
 }
 
 void mlp_backward(lowering *low, int64_t ffn) {
@@ -128,12 +135,14 @@ void mlp_backward(lowering *low, int64_t ffn) {
     }
     cast(low, plan->stack.cast_gradient * h + plan->stack.cast_gradient_inner * fc1 * f);
     cast_weights(low, h * f * (fc1 + 1), fc1 + 1, true);
+    adapter_add(low, PW_TARGET_FC2, shape->hidden, ffn / plan->t, true);
     linear_backward(low, shape->hidden, ffn / plan->t);
     move_bytes(low, PW_KERNEL_ELEMENTWISE,
                element_bytes(plan, (double)plan->tokens * f *
                                        (plan->model->gated ? plan->stack.gated_backward : plan->stack.mlp_backward)) +
                    weight_bytes(low, plan->stack.wgrad_accumulate * h * f * (fc1 + 1)),
                plan->stack.mlp_kernels_backward);
+    adapter_add(low, PW_TARGET_FC1, shape->fc1 * ffn / plan->t, shape->hidden, true);
     linear_backward(low, shape->fc1 * ffn / plan->t, shape->hidden);
 }
 

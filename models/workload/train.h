@@ -72,6 +72,8 @@ typedef enum pw_context_exchange {
 } pw_context_exchange;
 typedef enum pw_optimizer_check { PW_CHECK_GLOBAL, PW_CHECK_LATE } pw_optimizer_check;
 
+typedef enum pw_trainable { PW_TRAIN_ALL, PW_TRAIN_LORA, PW_TRAIN_HEAD } pw_trainable; /* see trainable.h */
+
 typedef struct pw_train_desc {
     const char *name;
     pw_model_desc *model;
@@ -87,6 +89,10 @@ typedef struct pw_train_desc {
     int ends_in_split;       /* pw_ends */
     int precision;           /* pw_precision, or a mixed format: index into pw_format_names */
     int recompute, sharding, schedule, optimizer_check;
+    int trainable;           /* pw_trainable */
+    int64_t frozen_layers;   /* lowest layers, with the embedding, that are not trained */
+    int64_t lora_rank;
+    const char *lora_targets; /* words among qkv, proj, fc1, fc2 */
     const char *optimizer;   /* row of the catalogue's optimizers table; empty: AdamW */
     const char *stack;       /* row of the catalogue's stacks table; NULL: the newest for the GPU */
     /* What the stack decides unless said here: 0 off, 1 on, 2 as the stack does. */

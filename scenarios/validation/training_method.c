@@ -36,6 +36,9 @@ pw_status describe_task(description *d, pw_error *error) {
         if (*layout) PW_TRY(share_layout(d->catalogue, layout, job->model, d->arena, error));
         PW_TRY(set_word(&pw_model_kind, "head", job->model, tasks, (uint32_t)found, "head", d->arena, error));
         PW_TRY(set_word(&pw_train_kind, "optimizer", job, tasks, (uint32_t)found, "optimizer", d->arena, error));
+        PW_TRY(set_word(&pw_train_kind, "trainable", job, tasks, (uint32_t)found, "trainable", d->arena, error));
+        PW_TRY(set_word(&pw_train_kind, "lora_targets", job, tasks, (uint32_t)found, "targets", d->arena, error));
+        PW_TRY(pw_measured_integer(tasks, (uint32_t)found, "rank", job->lora_rank, &job->lora_rank, error));
     }
     found = pw_layout_match(padding, "padding", d->input, d->row);
     if (found >= 0) PW_TRY(pw_measured_number(padding, (uint32_t)found, "padding", &job->padding, error));

@@ -52,7 +52,7 @@ static inline void scratch_begin(scratch *s) {
 
 /* What precisions, optimizers and tasks mean. */
 static inline void scratch_words(scratch *s) {
-    scratch_file(s, "tasks.csv", "arch,task,known,layout,head,optimizer\ngpt,pretrain,1,,,\nllama,pretrain,1,,,\n");
+    scratch_file(s, "tasks.csv", "arch,task,known,layout,head,optimizer,trainable,rank,targets\ngpt,pretrain,1,,,,,,\nllama,pretrain,1,,,,,,\n");
     scratch_file(s, "padding.csv", "seq_len,padding\n");
     scratch_file(s, "sharding.csv", "sharding,method,group,reshard\nnone,none,0,\nZeRO1,zero1,0,\ndistributed optimizer,zero1,0,\nFSDP,zero3,0,\n");
     scratch_file(s, "optimizers.csv", "optimizer,name\n,adamw\n");
