@@ -64,8 +64,8 @@ static const pw_field train_fields[] = {
      "What gets gradients: all weights, low-rank adapters beside frozen ones (lora), or what follows the last layer (head)."},
     COUNT_FIELD(frozen_layers, 0, "0", "Lowest layers that are not trained, nor the embedding: the backward pass ends above them."),
     COUNT_FIELD(lora_rank, 1, "16", "With lora, the inner width of an adapter."),
-    {"lora_targets", PW_FIELD_TEXT, PW_UNIT_NONE, AT(lora_targets), 0, 0, "qkv proj fc1 fc2", NULL, NULL,
-     "With lora, the matrices with an adapter, as words: qkv, proj, fc1, fc2."},
+    {"lora_targets", PW_FIELD_TEXT, PW_UNIT_NONE, AT(lora_targets), 0, 0, "", NULL, NULL,
+     "With lora, the matrices with an adapter, as words: qkv, proj, fc1, fc2; left out: all four."},
     {"optimizer", PW_FIELD_TEXT, PW_UNIT_NONE, AT(optimizer), 0, 0, "", NULL, NULL,
      "Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, "
      "sgd-momentum, sgd."},

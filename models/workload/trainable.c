@@ -11,6 +11,7 @@ static const char *const target_names[PW_TARGET_COUNT] = {"qkv", "proj", "fc1", 
 static pw_status read_targets(pw_plan *plan, const char *file, int line, pw_error *error) {
     const char *word = plan->desc->lora_targets;
     plan->targets = 0;
+    if (!word || !*word) word = "qkv proj fc1 fc2";
     for (word += strspn(word, " "); *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " ");
         int found = 0;
