@@ -64,6 +64,10 @@
 ---@field last_stage_layers? integer Layers of the last stage; 0: as the others.
 ---@field ends_in_split? "none"|"embedding"|"output"|"both"|"auto" Whether the embedding and the output layer count as a layer each when layers are spread over chunks; auto: when the layers alone do not divide.
 ---@field optimizer_check? "global"|"late" global: every stage waits for the norm of all gradients before it steps; late: it steps, and undoes what fails later.
+---@field trainable? "all"|"lora"|"head" What gets gradients: all weights, low-rank adapters beside frozen ones (lora), or what follows the last layer (head).
+---@field frozen_layers? integer Lowest layers that are not trained, nor the embedding: the backward pass ends above them.
+---@field lora_rank? integer With lora, the inner width of an adapter.
+---@field lora_targets? string With lora, the matrices with an adapter, as words: qkv, proj, fc1, fc2; left out: all four.
 ---@field optimizer? string Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, sgd-momentum, sgd.
 ---@field stack? string Software stack (a row of stacks); left out: the newest for the GPU.
 ---@field sequence_parallel? "off"|"on"|"stack" Norms and dropout on a share of the tokens of each tensor-parallel rank.
