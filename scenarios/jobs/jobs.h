@@ -41,7 +41,8 @@ typedef struct pw_job_kind {
 /* One line each: (job kind, registry kind). */
 #define PW_JOB_KINDS(X)            \
     X(pw_job_train, pw_train_kind) \
-    X(pw_job_replay, pw_replay_kind)
+    X(pw_job_replay, pw_replay_kind) \
+    X(pw_job_parameter_server, pw_parameter_server_kind)
 
 extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
 extern const pw_kind *const pw_job_registry_kinds[]; /* in the same order; ends with NULL */
