@@ -9,7 +9,7 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train|podwright.replay What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay|podwright.parameter_server What runs on the cluster; a scenario without a job can be described, not run.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -148,6 +148,37 @@
 ---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of computations of which the trace has operations and bytes instead of a time.
 ---@overload fun(fields: table): podwright.replay
 
+---@class podwright.parameter_server Training with parameter servers, or with an all-reduce for comparison.
+---@field name? string Name in reports.
+---@field mode? "synchronous"|"asynchronous"|"bounded"|"backup"|"all_reduce" Who waits for whom: synchronous (all meet every step), asynchronous (nobody waits), bounded (nobody is more than staleness_bound steps ahead), backup (the slowest backup_workers of a step are dropped), all_reduce (no servers).
+---@field workers integer Replicas of the model, one per GPU.
+---@field servers? integer Servers over which the weights are striped evenly, each in the memory of one socket.
+---@field server_nodes? integer The last nodes of the cluster hold the servers and no workers; 0: servers lie on the workers' nodes.
+---@field weights? podwright.quantity Size of the model; default: that of the layers.
+---@field layers? podwright.fully_connected[] Fully connected layers, from the first to the last.
+---@field batch? integer Examples per worker and step; 0: not said.
+---@field compute? podwright.quantity Time in which a worker computes the gradient of a step; default: of the layers' kernels.
+---@field device? string CPU of the table cpus that computes the layers; default: the node's GPU.
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of the layers, of what is pushed and pulled.
+---@field distribution? "lognormal"|"exponential" How the compute time of a step varies: lognormal, or exponential (a fixed part and an exponential rest).
+---@field spread? number Standard deviation of the compute time over its mean; the exponential one takes at most 1.
+---@field slow_workers? integer Workers that compute slower.
+---@field slow_factor? number Their compute time over the others'.
+---@field push_every? integer Asynchronous: steps whose gradients are added up for one push.
+---@field fetch_every? integer Asynchronous: steps that are computed with the same pulled weights.
+---@field staleness_bound? integer Bounded: steps that a worker may be ahead of the last one; 0 is synchronous.
+---@field backup_workers? integer Backup: workers whose gradient a step does not wait for.
+---@field apply? podwright.quantity Pushed bytes that one server applies per second; default: as server_device does, else no limit.
+---@field server_device? string CPU of the table cpus, one socket per server, that applies updates and multiplies exchanged activations.
+---@field steps? integer Steps of each worker to simulate; asynchronous slow workers do fewer.
+---@overload fun(fields: table): podwright.parameter_server
+
+---@class podwright.fully_connected A fully connected layer of a model on parameter servers.
+---@field inputs integer Values that enter the layer.
+---@field outputs integer Values that leave it.
+---@field exchange? "auto"|"gradients"|"activations" What workers push: gradients (inputs x outputs values), activations (and error gradients of the batch: batch x (inputs + outputs) values, which the servers multiply), or auto: the faster one.
+---@overload fun(fields: table): podwright.fully_connected
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -182,6 +213,14 @@ function o.variability(fields) end
 ---@param fields podwright.replay|string a table of fields, or a name
 ---@return podwright.replay
 function o.replay(fields) end
+---Training with parameter servers, or with an all-reduce for comparison.
+---@param fields podwright.parameter_server|string a table of fields, or a name
+---@return podwright.parameter_server
+function o.parameter_server(fields) end
+---A fully connected layer of a model on parameter servers.
+---@param fields podwright.fully_connected|string a table of fields, or a name
+---@return podwright.fully_connected
+function o.fully_connected(fields) end
 
 ---@class podwright.units
 local u = {}
