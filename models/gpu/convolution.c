@@ -1,5 +1,6 @@
 /* Implicit GEMM as in Chetlur et al. 2014, cuDNN: Efficient Primitives for Deep Learning (arXiv:1410.0759), section 3; the
- * phases of a strided data gradient as in CUTLASS. */
+ * phases of a strided data gradient as in CUTLASS. Winograd's minimal filtering: Lavin and Gray 2015, Fast Algorithms for
+ * Convolutional Neural Networks (arXiv:1509.09308), section 4. */
 #include "models/gpu/convolution.h"
 
 #include <math.h>
@@ -56,29 +57,53 @@ static pw_gemm_shape implicit_multiply(const pw_convolution *c, pw_precision pre
     return shape;
 }
 
-/* One thread an output, on the vector units. */
-static double direct_time(const pw_gemm_model *model, double vector_flops, const pw_convolution *c, double clock_ratio,
-                          double sms, double *compute, double *memory) {
-    const pw_gemm_machine *machine = &model->machine;
-    double share = sms / machine->sms;
-    *compute = pw_convolution_flops(c) / (vector_flops * share * clock_ratio);
-    *memory = machine->element_bytes * pw_convolution_elements(c) /
-              (model->parameters.memory_efficiency * machine->memory_Bps * fmin(1, model->parameters.saturation * share));
-    double c2 = *compute * *compute, m2 = *memory * *memory;
-    return model->parameters.start + sqrt(sqrt(c2 * c2 + m2 * m2));
-}
-
-void pw_convolution_cost(const pw_gemm_model *model, pw_precision precision, double vector_flops,
-                         const pw_convolution *convolution, double clock_ratio, double sms, pw_kernel_cost *cost) {
-    pw_gemm_shape shape = implicit_multiply(convolution, precision, model->machine.element_bytes);
-    pw_gemm_shape_cost(model, &shape, clock_ratio, sms, cost);
-    cost->flops = pw_convolution_flops(convolution);
-    if (convolution->groups == 1 || !(vector_flops > 0)) return;
-    double compute, memory, total = direct_time(model, vector_flops, convolution, clock_ratio, sms, &compute, &memory);
+/* What a kernel on the vector units takes, if it is faster than what was found. */
+static void take_faster(pw_kernel_cost *cost, const pw_gemm_model *model, double compute, double memory, double bytes) {
+    double c2 = compute * compute, m2 = memory * memory, total = model->parameters.start + sqrt(sqrt(c2 * c2 + m2 * m2));
     if (total >= cost->total_s) return;
     cost->start_s = model->parameters.start;
     cost->compute_s = compute;
     cost->memory_s = memory;
     cost->total_s = total;
-    cost->hbm_bytes = shape.bytes;
+    cost->hbm_bytes = bytes;
+}
+
+/* One thread an output. */
+static void try_direct(const pw_gemm_model *model, const pw_convolution *c, double vector_flops, double clock_ratio, double sms,
+                       pw_kernel_cost *cost) {
+    const pw_gemm_machine *machine = &model->machine;
+    double share = sms / machine->sms, bytes = machine->element_bytes * pw_convolution_elements(c);
+    double bandwidth = model->parameters.memory_efficiency * machine->memory_Bps * fmin(1, model->parameters.saturation * share);
+    take_faster(cost, model, pw_convolution_flops(c) / (vector_flops * share * clock_ratio), bytes / bandwidth, bytes);
+}
+
+/* F(2 x 2, 3 x 3), transforms inside the kernel: 32 additions for a 4 x 4 input tile and channel, once for every block of 64
+ * output channels, and 24 for an output tile and channel. A weight gradient swaps the roles of output and window. */
+static void try_winograd(const pw_gemm_model *model, const pw_convolution_parameters *parameters, const pw_convolution *c,
+                         double vector_flops, double clock_ratio, double sms, pw_kernel_cost *cost) {
+    const double products = 16, block = 64, into = 32, out_of = 24;
+    double tiles = (double)c->batch * ceil(c->out_height / 2.0) * ceil(c->out_width / 2.0);
+    double in = c->in_channels, out = c->out_channels;
+    double bytes = model->machine.element_bytes * pw_convolution_elements(c);
+    pw_gemm_shape shape = {products, tiles, out, in, bytes, PW_GEMM_SPLITS};
+    if (c->pass == PW_CONVOLUTION_DATA) shape.n = in, shape.k = out;
+    if (c->pass == PW_CONVOLUTION_WEIGHT) shape = (pw_gemm_shape){products, out, in, tiles, bytes, PW_GEMM_SPLITS_LONG};
+    pw_kernel_cost products_cost;
+    pw_gemm_shape_cost(model, &shape, clock_ratio, sms, &products_cost);
+    double from = c->pass == PW_CONVOLUTION_DATA ? out : in, to = c->pass == PW_CONVOLUTION_DATA ? in : out;
+    double transforms = tiles * (into * from * ceil(to / block) + out_of * to);
+    double compute = products_cost.compute_s / parameters->winograd_efficiency + transforms / (vector_flops * sms / model->machine.sms * clock_ratio);
+    take_faster(cost, model, compute, products_cost.memory_s, products_cost.hbm_bytes);
+}
+
+void pw_convolution_cost(const pw_gemm_model *model, const pw_convolution_parameters *parameters, pw_precision precision,
+                         double vector_flops, const pw_convolution *convolution, double clock_ratio, double sms, pw_kernel_cost *cost) {
+    pw_gemm_shape shape = implicit_multiply(convolution, precision, model->machine.element_bytes);
+    pw_gemm_shape_cost(model, &shape, clock_ratio, sms, cost);
+    cost->flops = pw_convolution_flops(convolution);
+    if (!(vector_flops > 0)) return;
+    bool square = convolution->kernel_height == 3 && convolution->kernel_width == 3 && convolution->stride == 1;
+    if (convolution->groups > 1) try_direct(model, convolution, vector_flops, clock_ratio, sms, cost);
+    else if (square && precision == PW_PRECISION_FP32)
+        try_winograd(model, parameters, convolution, vector_flops, clock_ratio, sms, cost);
 }

@@ -9,8 +9,11 @@
  *
  * taps = kernel_height x kernel_width; g groups; phases = min(stride, kernel_height) x min(stride, kernel_width): with a
  * stride, each phase of the input's gradient meets its own share of the taps, so that no zeros are multiplied. Tensor
- * units take operands of 16 bytes, so channels are padded to that. Grouped convolutions also have a direct kernel on the
- * vector units (depthwise ones are bound by traffic there); the faster of the two runs.
+ * units take operands of 16 bytes, so channels are padded to that.
+ *
+ * Two more kernels run where they are faster, as libraries choose. Grouped convolutions have a direct one on the vector units
+ * (depthwise ones are bound by traffic there). 3 x 3 windows of stride 1 in fp32 have Winograd's F(2 x 2, 3 x 3): 16 multiplies
+ * of a quarter of the pixels in place of 36 taps for 4 pixels, that is 2.25 times less, and the transforms.
  */
 #ifndef PW_MODELS_GPU_CONVOLUTION_H
 #define PW_MODELS_GPU_CONVOLUTION_H
@@ -26,8 +29,13 @@ double pw_convolution_flops(const pw_convolution *convolution);
  * window skips pixels of x. */
 double pw_convolution_elements(const pw_convolution *convolution);
 
+/* What convolutions need beyond the multiply's parameters: table kernel-convolution. */
+typedef struct pw_convolution_parameters {
+    double winograd_efficiency; /* rate of the products over a multiply's */
+} pw_convolution_parameters;
+
 /* Fills cost. vector_flops NaN or 0: no direct kernels. clock_ratio > 0, sms in (0, machine.sms]. */
-void pw_convolution_cost(const pw_gemm_model *model, pw_precision precision, double vector_flops,
-                         const pw_convolution *convolution, double clock_ratio, double sms, pw_kernel_cost *cost);
+void pw_convolution_cost(const pw_gemm_model *model, const pw_convolution_parameters *parameters, pw_precision precision,
+                         double vector_flops, const pw_convolution *convolution, double clock_ratio, double sms, pw_kernel_cost *cost);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "models/gpu/convolution.h"
 #include "models/gpu/parameters.h"
 
 const char *const pw_kernel_class_names[] = {
@@ -24,6 +23,7 @@ struct pw_gpu {
     pw_attention_parameters attention[PW_PRECISION_COUNT];
     pw_attention_machine attention_machine[PW_PRECISION_COUNT];
     pw_traffic_parameters traffic;
+    pw_convolution_parameters convolution;
     double saturation;
     double misaligned[PW_ALIGNMENTS]; /* slowdown of arithmetic, by the logarithm of the alignment */
     char gemm_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
@@ -53,6 +53,7 @@ static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precisio
         slower = choice.flop_efficiency / gemm.flop_efficiency;
         gemm.flop_efficiency = choice.flop_efficiency;
     }
+    if (choice.memory_efficiency > 0) gemm.memory_efficiency = choice.memory_efficiency;
     pw_gemm_machine machine = {.peak_flops = device->peak_flops[precision],
                                .peak16_flops = gpu->peak16,
                                .sms = gpu->sms,
@@ -97,6 +98,7 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
     if (status == PW_OK) status = pw_alignment_read(catalogue, found, gpu->misaligned, error);
     const pw_table *table = NULL;
     pw_parameter_choice choice;
+    if (status == PW_OK) status = pw_convolution_parameters_read(catalogue, &gpu->convolution, error);
     if (status == PW_OK) status = pw_catalogue_need(catalogue, PW_TABLE_TRAFFIC, &table, error);
     if (status == PW_OK) status = pw_parameter_choose(catalogue, table, found, PW_PRECISION_BF16, &choice, error);
     if (status == PW_OK) status = pw_traffic_parameters_read(table, choice.row, &gpu->traffic, error);
@@ -104,6 +106,7 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
         pw_gpu_destroy(gpu);
         return status;
     }
+    if (choice.memory_efficiency > 0) gpu->traffic.memory_efficiency = choice.memory_efficiency;
     memcpy(gpu->traffic_text, choice.text, sizeof choice.text);
     for (int i = PW_PRECISION_COUNT - 1; i >= 0; i--)
         if (gpu->has[i]) gpu->saturation = gpu->gemm[i].parameters.saturation;
@@ -190,8 +193,8 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
     }
     if (kernel->kind == PW_KERNEL_CONVOLUTION) {
         if (!pw_convolution_is_valid(&kernel->convolution)) return bad_dimension(kernel, error);
-        pw_convolution_cost(&gpu->gemm[precision], precision, gpu->device->vector_flops, &kernel->convolution, clock, sms,
-                            cost);
+        pw_convolution_cost(&gpu->gemm[precision], &gpu->convolution, precision, gpu->device->vector_flops,
+                            &kernel->convolution, clock, sms, cost);
         return check_cost(kernel, cost, error);
     }
     pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,

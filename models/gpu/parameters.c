@@ -103,6 +103,13 @@ pw_status pw_alignment_read(const pw_catalogue *catalogue, const pw_device *devi
     return PW_OK;
 }
 
+pw_status pw_convolution_parameters_read(const pw_catalogue *catalogue, pw_convolution_parameters *parameters, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_CONVOLUTION, &table, error));
+    if (!pw_table_rows(table)) return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), 0, NULL, "the table has no row");
+    return read_number(table, 0, "winograd_efficiency", 0.05, 1, false, &parameters->winograd_efficiency, error);
+}
+
 /* A table being searched. */
 typedef struct search {
     const pw_catalogue *catalogue;
@@ -170,10 +177,16 @@ static pw_status choose_at(const search *s, const pw_device *device, pw_precisio
     const char *kin_name;
     const pw_device *kin;
     PW_TRY(pw_parameter_text(fallback, (size_t)line, "device", &kin_name, error));
+    if (!strcmp(pw_table_kind(s->table), PW_TABLE_TRAFFIC)) { /* memory of another kind may be more alike elsewhere */
+        const char *other;
+        PW_TRY(pw_parameter_text(fallback, (size_t)line, "traffic_device", &other, error));
+        if (*other) kin_name = other;
+    }
     PW_TRY(pw_catalogue_device(s->catalogue, kin_name, &kin, error));
     PW_TRY(find_row(s, kin, precision, &choice->row, &own, found, error));
     if (!*found) return PW_OK;
     PW_TRY(read_number(fallback, (size_t)line, "flop_efficiency", 0.01, 1, true, &choice->flop_efficiency, error));
+    PW_TRY(read_number(fallback, (size_t)line, "memory_efficiency", 0.01, 1, true, &choice->memory_efficiency, error));
     int used = snprintf(choice->text, sizeof choice->text, "from %s %s (no measurements of architecture %s",
                         pw_table_text_at(s->table, choice->row, s->device_column),
                         pw_table_text_at(s->table, choice->row, s->precision_column), device->arch);
@@ -191,7 +204,7 @@ pw_status pw_parameter_choose(const pw_catalogue *catalogue, const pw_table *tab
     bool found;
     PW_TRY(find_column(table, "device", &s.device_column, error));
     PW_TRY(find_column(table, "precision", &s.precision_column, error));
-    choice->flop_efficiency = NAN;
+    choice->flop_efficiency = choice->memory_efficiency = NAN;
     choice->other_precision = false;
     PW_TRY(choose_at(&s, device, precision, choice, &found, error));
     if (found) return PW_OK;

@@ -3,7 +3,7 @@
  * Order of choice, for a device and a precision:
  *   1. its own row at the precision (fp16 and bf16 are one: they take the same units)
  *   2. the row of the most alike device of its architecture
- *   3. the row of the architecture's kin (table kernel-fallback)
+ *   3. the row of the architecture's kin (table kernel-fallback; for kernels that move memory, of its traffic_device)
  *   4. steps 1 to 3 with the 16-bit row; the device's own peak at the precision still sets the speed
  * "Most alike" is the least sum of |log ratio| of 16-bit peak, bandwidth and SM count. The text says which step it was.
  */
@@ -11,6 +11,7 @@
 #define PW_MODELS_GPU_PARAMETERS_H
 
 #include "models/gpu/attention.h"
+#include "models/gpu/convolution.h"
 #include "models/gpu/gemm.h"
 #include "models/gpu/traffic.h"
 
@@ -18,12 +19,13 @@
 #define PW_TABLE_ATTENTION "kernel-attention-parameters"
 #define PW_TABLE_TRAFFIC "kernel-traffic-parameters"
 #define PW_TABLE_FALLBACK "kernel-fallback"
+#define PW_TABLE_CONVOLUTION "kernel-convolution"
 #define PW_TABLE_LAUNCH "kernel-launch"
 #define PW_TABLE_ALIGNMENT "kernel-gemm-alignment"
 
 typedef struct pw_parameter_choice {
     size_t row;
-    double flop_efficiency; /* NaN, or what the fallback table states in place of the row's */
+    double flop_efficiency, memory_efficiency; /* NaN, or what the fallback table states in place of the row's */
     bool other_precision;   /* a 16-bit row for another precision */
     char text[240];         /* for people: where the parameters come from */
 } pw_parameter_choice;
@@ -46,6 +48,8 @@ pw_status pw_traffic_parameters_read(const pw_table *table, size_t row, pw_traff
 enum { PW_ALIGNMENTS = 4 };
 pw_status pw_alignment_read(const pw_catalogue *catalogue, const pw_device *device, double slowdown[PW_ALIGNMENTS],
                             pw_error *error);
+
+pw_status pw_convolution_parameters_read(const pw_catalogue *catalogue, pw_convolution_parameters *parameters, pw_error *error);
 
 /* Text of a named column; fails when the column is missing. */
 pw_status pw_parameter_text(const pw_table *table, size_t row, const char *column, const char **text, pw_error *error);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/gpu/convolution.h"
 #include "models/gpu/parameters.h"
 #include "sim/math.h"
 
@@ -28,6 +27,7 @@ typedef struct fit {
     pw_precision precision;
     const pw_device *device;
     const char *row_device, *row_precision; /* which row of the covariance table belongs to it */
+    pw_convolution_parameters convolution;
     double gemm_memory_efficiency;          /* what attention takes from the multiply's row */
     int count;
     union {
@@ -57,8 +57,9 @@ static pw_status fit_read(const pw_catalogue *catalogue, const pw_device *device
         PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_GEMM, &table, error));
         PW_TRY(pw_parameter_choose(catalogue, table, device, precision, &choice, error));
         PW_TRY(pw_gemm_parameters_read(table, choice.row, &to->gemm, error));
-        to->gemm_memory_efficiency = to->gemm.memory_efficiency;
+        to->gemm_memory_efficiency = choice.memory_efficiency > 0 ? choice.memory_efficiency : to->gemm.memory_efficiency;
     }
+    PW_TRY(pw_convolution_parameters_read(catalogue, &to->convolution, error));
     PW_TRY(pw_catalogue_need(catalogue, fits[kind].parameters, &table, error));
     PW_TRY(pw_parameter_choose(catalogue, table, device, kind == FIT_TRAFFIC ? PW_PRECISION_BF16 : precision, &choice, error));
     switch (kind) {
@@ -66,6 +67,8 @@ static pw_status fit_read(const pw_catalogue *catalogue, const pw_device *device
         case FIT_ATTENTION: PW_TRY(pw_attention_parameters_read(table, choice.row, &to->attention, error)); break;
         default: PW_TRY(pw_traffic_parameters_read(table, choice.row, &to->traffic, error)); break;
     }
+    if (kind == FIT_GEMM && choice.memory_efficiency > 0) to->gemm.memory_efficiency = choice.memory_efficiency;
+    if (kind == FIT_TRAFFIC && choice.memory_efficiency > 0) to->traffic.memory_efficiency = choice.memory_efficiency;
     if (kind == FIT_GEMM && choice.flop_efficiency > 0) to->gemm.flop_efficiency = choice.flop_efficiency;
     while (to->count < MOST_PARAMETERS && fits[kind].names[to->count]) to->count++;
     PW_TRY(pw_parameter_text(table, choice.row, "device", &to->row_device, error));
@@ -84,7 +87,7 @@ static double time_of(const fit *f, const pw_kernel *kernel, double clock_ratio)
         pw_gemm_model model;
         pw_gemm_prepare(&f->gemm, &machine, &model);
         if (kernel->kind == PW_KERNEL_CONVOLUTION) {
-            pw_convolution_cost(&model, f->precision, device->vector_flops, &kernel->convolution, clock_ratio, sms, &cost);
+            pw_convolution_cost(&model, &f->convolution, f->precision, device->vector_flops, &kernel->convolution, clock_ratio, sms, &cost);
             return cost.total_s;
         }
         double output = kernel->gemm.output_bytes_per_element;

@@ -16,6 +16,7 @@
 /* X(NAME, name, text): in the order in which a step is tried; the last one takes all that is left. */
 #define PW_STEP_CLASS_MAP(X)                                                                          \
     X(EXPERTS, "experts", "models with experts")                                                      \
+    X(CONVNET, "convnet", "convolutional networks")                                                   \
     X(LAUNCH, "launch-bound", "the host's launches hold up a twentieth of the step or more")          \
     X(DENSE, "dense", "dense transformers, parameters whole on every data-parallel rank")
 typedef enum pw_step_class {

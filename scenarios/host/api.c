@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/workload/convnet/convnet.h"
+#include "models/workload/recommender/recommender.h"
 #include "models/workload/train.h"
 
 static const pw_field scenario_fields[] = {
@@ -52,7 +54,17 @@ static pw_status import_model(const pw_catalogue *catalogue, const char *path, v
     return pw_import_huggingface(catalogue, path, desc, arena, notes, error);
 }
 
-static const pw_preset_kind preset_kinds[] = {{&pw_model_kind, "models", load_model, import_model}};
+static pw_status load_image_model(const pw_catalogue *catalogue, const char *name, void *desc, pw_arena *arena, pw_error *error) {
+    return pw_image_model_preset(catalogue, name, desc, arena, error);
+}
+
+static pw_status load_recommender(const pw_catalogue *catalogue, const char *name, void *desc, pw_arena *arena, pw_error *error) {
+    return pw_recommender_preset(catalogue, name, desc, arena, error);
+}
+
+static const pw_preset_kind preset_kinds[] = {{&pw_model_kind, "models", load_model, import_model},
+                                              {&pw_image_model_kind, "convnets", load_image_model, NULL},
+                                              {&pw_recommender_model_kind, "recommenders", load_recommender, NULL}};
 
 const pw_preset_kind *pw_api_presets(const pw_kind *kind) {
     for (size_t i = 0; i < sizeof preset_kinds / sizeof *preset_kinds; i++)

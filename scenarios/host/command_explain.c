@@ -62,33 +62,26 @@ static int put_path(pw_file *file, const pw_kind *kind, const char *path, int pu
     return put + 1;
 }
 
-/* The one kind that a field takes, or of several the only one that has the next part of the path; NULL: there is none such. */
-static const pw_kind *only_kind_with(const pw_field *field, const char *path) {
-    char part[64];
-    const pw_kind *found = NULL, *inner;
-    if (pw_field_kind(field, 0) && !pw_field_kind(field, 1)) return pw_field_kind(field, 0);
-    snprintf(part, sizeof part, "%.*s", (int)strcspn(path, ".["), path);
-    for (size_t i = 0; (inner = pw_field_kind(field, i)); i++) {
-        if (!pw_kind_field(inner, part)) continue;
-        if (found) return NULL;
-        found = inner;
-    }
-    return found;
-}
+/* Where a path that leads nowhere ends, for the hint: what `rest` says is no field of kind. */
+typedef struct dead_end {
+    const pw_kind *kind;
+    const char *rest, *near;
+    int depth;
+} dead_end;
 
-/* The last kind that the parts of path lead to without doubt, for the hint; *rest is what it does not have. */
-static const pw_kind *walk(const pw_kind *kind, const char **rest) {
-    const char *dot;
-    while ((dot = strchr(*rest, '.'))) {
-        char part[64];
-        snprintf(part, sizeof part, "%.*s", (int)strcspn(*rest, ".["), *rest);
-        const pw_field *field = pw_kind_field(kind, part);
-        const pw_kind *inner = field ? only_kind_with(field, dot + 1) : NULL;
-        if (!inner) break;
-        kind = inner;
-        *rest = dot + 1;
+/* Of several kinds the one in which the path gets furthest, then the first with a field of a similar name. */
+static void follow(const pw_kind *kind, const char *path, int depth, dead_end *best) {
+    char part[64];
+    const char *dot = strchr(path, '.');
+    snprintf(part, sizeof part, "%.*s", (int)strcspn(path, ".["), path);
+    const pw_field *field = dot ? pw_kind_field(kind, part) : NULL;
+    if (field && pw_field_kind(field, 0)) {
+        const pw_kind *inner;
+        for (size_t i = 0; (inner = pw_field_kind(field, i)); i++) follow(inner, dot + 1, depth + 1, best);
+        return;
     }
-    return kind;
+    dead_end end = {kind, path, pw_kind_nearest(kind, path), depth};
+    if (!best->kind || depth > best->depth || (depth == best->depth && end.near && !best->near)) *best = end;
 }
 
 /* True when the API answers. *status is not PW_OK when the kind is known but the field is not. */
@@ -123,12 +116,12 @@ static bool explain_api(pw_file *file, const char *what, pw_status *status, pw_e
         return true;
     }
     if (put_path(file, kind, rest, 0) > 0) return true;
-    kind = walk(kind, &rest);
+    dead_end end = {0};
+    follow(kind, rest, 0, &end);
     char hint[400];
-    const char *near = pw_kind_nearest(kind, rest);
-    if (near) snprintf(hint, sizeof hint, "did you mean '%s.%s'?", kind->name, near);
-    else snprintf(hint, sizeof hint, "`podwright explain %s` lists its fields", kind->name);
-    *status = pw_fail(error, PW_NOT_FOUND, NULL, 0, hint, "%s has no field '%.200s'", kind->name, rest);
+    if (end.near) snprintf(hint, sizeof hint, "did you mean '%s.%s'?", end.kind->name, end.near);
+    else snprintf(hint, sizeof hint, "`podwright explain %s` lists its fields", end.kind->name);
+    *status = pw_fail(error, PW_NOT_FOUND, NULL, 0, hint, "%s has no field '%.200s'", end.kind->name, end.rest);
     return true;
 }
 

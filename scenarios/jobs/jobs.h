@@ -42,7 +42,9 @@ typedef struct pw_job_kind {
 #define PW_JOB_KINDS(X)            \
     X(pw_job_train, pw_train_kind) \
     X(pw_job_replay, pw_replay_kind) \
-    X(pw_job_parameter_server, pw_parameter_server_kind)
+    X(pw_job_parameter_server, pw_parameter_server_kind) \
+    X(pw_job_convnet, pw_convnet_kind) \
+    X(pw_job_recommender, pw_recommender_kind)
 
 extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
 extern const pw_kind *const pw_job_registry_kinds[]; /* in the same order; ends with NULL */

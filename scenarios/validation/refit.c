@@ -77,10 +77,10 @@ static pw_status solve(const pw_validation_context *context, pw_refit_kind kind,
     return PW_OK;
 }
 
-/* Is this a step that kernels fill? Gathering the weights of every layer or sending tokens to experts holds up a step,
+/* Is this a step that matrix multiplies fill? Gathering the weights of every layer or sending tokens to experts holds up a step,
  * and what the model misses there is no property of the GPU. */
 static bool kernels_fill(const pw_training_row *row, const pw_measured *input, uint32_t at) {
-    return row->job.sharding <= PW_SHARDING_ZERO1 && atof(pw_measured_text(input, at, "n_experts")) <= 1;
+    return !row->convnet && !row->recommender && row->job.sharding <= PW_SHARDING_ZERO1 && atof(pw_measured_text(input, at, "n_experts")) <= 1;
 }
 
 static pw_status predict(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error) {

@@ -10,6 +10,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     if (!state) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     context->state = state;
     PW_TRY(pw_layout_table(context, "software.csv", &state->software, error));
+    PW_TRY(pw_layout_table(context, "convnet-software.csv", &state->convnet_software, error));
     PW_TRY(pw_layout_table(context, "systems.csv", &state->systems, error));
     PW_TRY(pw_layout_table(context, "layouts.csv", &state->layouts, error));
     PW_TRY(pw_layout_table(context, "experts.csv", &state->experts, error));
@@ -35,8 +36,15 @@ pw_status pw_training_predict(const pw_validation_context *context, const pw_tra
     pw_arena *arena = pw_arena_create(pw_allocator_default());
     if (!arena) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     pw_train_result result;
-    pw_status status = pw_training_run(context, row, factor, clock_ratio, arena, &result, error);
-    if (status == PW_OK) *step_s = result.step_s;
+    pw_convnet_result images;
+    if (row->recommender) {
+        pw_status ran = recommender_run(context, row, factor, clock_ratio, arena, step_s, error);
+        pw_arena_destroy(arena);
+        return ran;
+    }
+    pw_status status = row->convnet ? convnet_run(context, row, factor, clock_ratio, arena, &images, error)
+                                    : pw_training_run(context, row, factor, clock_ratio, arena, &result, error);
+    if (status == PW_OK) *step_s = row->convnet ? images.step_s : result.step_s;
     pw_arena_destroy(arena);
     return status;
 }
@@ -44,6 +52,37 @@ pw_status pw_training_predict(const pw_validation_context *context, const pw_tra
 pw_status pw_training_describe(const pw_validation_context *context, uint32_t row, pw_arena *arena, pw_training_row *out,
                                pw_prediction *prediction, bool *runs, pw_error *error) {
     return describe(context, context->input, row, arena, out, prediction, runs, error);
+}
+
+static void take_step(pw_prediction *prediction, double step_s, const pw_interval *interval) {
+    prediction->stack = step_s;
+    prediction->step_class = interval->step_class;
+    if (!isnan(interval->low_s)) prediction->low = interval->low_s, prediction->high = interval->high_s;
+}
+
+/* With the stack's factor, and an interval where one is on file. */
+static pw_status predict_with_stack(const pw_validation_context *context, const pw_training_row *row, pw_arena *arena,
+                                    pw_prediction *prediction, pw_error *error) {
+    if (row->recommender) {
+        double factor;
+        PW_TRY(recommender_factor(context, row, &factor, error));
+        prediction->step_class = "";
+        return recommender_run(context, row, factor, 0, arena, &prediction->stack, error);
+    }
+    if (row->convnet) {
+        pw_convnet_result images;
+        double factor;
+        PW_TRY(convnet_factor(context, row, &factor, error));
+        PW_TRY(convnet_run(context, row, factor, 0, arena, &images, error));
+        take_step(prediction, images.step_s, &images.interval);
+        return PW_OK;
+    }
+    pw_stack stack;
+    pw_train_result result;
+    PW_TRY(pw_stack_read(context->catalogue, row->stack, row->device, &stack, NULL, 0, error));
+    PW_TRY(pw_training_run(context, row, stack.kernel_time_factor, 0, arena, &result, error));
+    take_step(prediction, result.step_s, &result.interval);
+    return PW_OK;
 }
 
 static pw_status predict(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error) {
@@ -55,18 +94,8 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     pw_status status = describe(context, context->input, row, arena, &described, prediction, &runs, error);
     if (status == PW_OK && runs) {
         pw_error failure = {0};
-        pw_stack stack;
         status = pw_training_predict(context, &described, 1, 0, &prediction->plain, &failure);
-        if (status == PW_OK)
-            status = pw_stack_read(context->catalogue, described.stack, described.device, &stack, NULL, 0, &failure);
-        pw_train_result result;
-        if (status == PW_OK)
-            status = pw_training_run(context, &described, stack.kernel_time_factor, 0, arena, &result, &failure);
-        if (status == PW_OK) {
-            prediction->stack = result.step_s;
-            prediction->step_class = result.interval.step_class;
-            if (!isnan(result.interval.low_s)) prediction->low = result.interval.low_s, prediction->high = result.interval.high_s;
-        }
+        if (status == PW_OK) status = predict_with_stack(context, &described, arena, prediction, &failure);
         prediction->baseline = baseline_seconds(context->state, &described);
         prediction->ran = status == PW_OK;
         if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT || status == PW_NOT_FOUND || status == PW_DOES_NOT_FIT) {
@@ -91,7 +120,7 @@ const pw_suite pw_suite_training = {
     .split = "split-training.csv",
     .required = required,
     .by = by,
-    .baseline = "one MFU per GPU and precision, the median over fit rows (every source weighing the same)",
+    .baseline = "one MFU per GPU and precision, for convolutional networks and recommenders their own: the median over fit rows (every source weighing the same)",
     .prepare = prepare,
     .predict = predict,
     .interval = true,

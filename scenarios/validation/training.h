@@ -2,24 +2,29 @@
 #ifndef PW_SCENARIOS_VALIDATION_TRAINING_H
 #define PW_SCENARIOS_VALIDATION_TRAINING_H
 
+#include "models/workload/convnet/convnet.h"
+#include "models/workload/recommender/recommender.h"
 #include "models/workload/train.h"
 #include "scenarios/validation/validation.h"
 
 typedef struct pw_training_row {
     pw_cluster_desc cluster;
     pw_train_desc job;
+    const pw_convnet_desc *convnet; /* the job instead, of a row of convolutional networks; else NULL */
+    const pw_recommender_desc *recommender; /* likewise */
     const pw_device *device;
     const char *stack;
     const char *width; /* of the operands, in bits: "32", "16", "8" */
     pw_precision arithmetic; /* of the linear layers */
     int64_t gpus, gpus_per_node;
+    double flops_per_gpu;    /* of the model, in a step */
     double measured; /* s */
 } pw_training_row;
 
 /* *runs false: prediction->why says why not. The context's suite must be prepared. */
 pw_status pw_training_describe(const pw_validation_context *context, uint32_t row, pw_arena *arena, pw_training_row *out,
                                pw_prediction *prediction, bool *runs, pw_error *error);
-/* Runs the row's job; see pw_training_predict for factor and clock_ratio. Everything in *result lives in arena. */
+/* Runs the job of a row of a transformer; see pw_training_predict for factor and clock_ratio. Everything in *result lives in arena. */
 pw_status pw_training_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
                           pw_arena *arena, pw_train_result *result, pw_error *error);
 /* Step time in seconds with a factor on the software's kernel and host time (1: none) and a clock ratio (0: the sustained

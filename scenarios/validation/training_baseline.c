@@ -1,20 +1,16 @@
-/* The baseline: one MFU per GPU and precision, the median over the fit rows that ship, every source weighing the same. */
+/* The baseline: one MFU per GPU and precision (of convolutional networks and of recommenders, their own), the median over the fit rows that ship, every source weighing the same. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scenarios/validation/training_row.h"
 
-static double model_flops_per_gpu(const pw_training_row *row) {
-    return pw_model_flops_per_token(row->job.model, row->job.sequence, true) * (double)row->job.sequence *
-           (double)row->job.global_batch / (double)row->gpus;
-}
-
 static double peak_of(const pw_training_row *row) { return row->device->peak_flops[row->arithmetic]; }
 
 typedef struct mfu_sample {
     const pw_device *device;
     const char *width, *source;
+    int family;
     double mfu, weight;
 } mfu_sample;
 
@@ -25,11 +21,11 @@ static int by_mfu(const void *a, const void *b) {
 
 /* Median MFU of the samples with this device and width (NULL: any), every source weighing the same; NaN when there is
  * none. */
-static double median_mfu(const mfu_sample *samples, uint32_t count, const pw_device *device, const char *width,
+static double median_mfu(const mfu_sample *samples, uint32_t count, int family, const pw_device *device, const char *width,
                          mfu_sample *scratch) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < count; i++)
-        if ((!device || samples[i].device == device) && (!width || strcmp(samples[i].width, width) == 0))
+        if (samples[i].family == family && (!device || samples[i].device == device) && (!width || strcmp(samples[i].width, width) == 0))
             scratch[n++] = samples[i];
     double total = 0, sum = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -48,7 +44,7 @@ pw_status baseline_prepare(pw_validation_context *context, training_state *state
     const pw_measured *shipped = context->shipped;
     mfu_sample *samples = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *samples);
     mfu_sample *scratch = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *scratch);
-    state->baseline = pw_arena_alloc(context->arena, (2 * (size_t)shipped->rows + 1) * sizeof *state->baseline);
+    state->baseline = pw_arena_alloc(context->arena, (3 * (size_t)shipped->rows + 1) * sizeof *state->baseline);
     if (!samples || !scratch || !state->baseline) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     uint32_t count = 0;
     for (uint32_t row = 0; row < shipped->rows; row++) {
@@ -59,15 +55,15 @@ pw_status baseline_prepare(pw_validation_context *context, training_state *state
         PW_TRY(describe(context, shipped, row, context->arena, &described, &unused, &runs, error));
         if (!runs) continue;
         samples[count++] = (mfu_sample){described.device, described.width, pw_measured_text(shipped, row, "source"),
-                                        model_flops_per_gpu(&described) / described.measured / peak_of(&described), 0};
+                                        family_of(&described), described.flops_per_gpu / described.measured / peak_of(&described), 0};
     }
     /* Every (device, width) of the samples, then per device, then overall: looked up in that order. */
     for (int level = 0; level < 3; level++)
-        for (uint32_t i = 0; i < (level == 2 ? 1 : count); i++) {
+        for (uint32_t i = 0; i < count; i++) {
             const pw_device *device = level < 2 ? samples[i].device : NULL;
             const char *width = level == 0 ? samples[i].width : NULL;
-            double mfu = median_mfu(samples, count, device, width, scratch);
-            if (!isnan(mfu)) state->baseline[state->baseline_count++] = (struct baseline_mfu){device, width, mfu};
+            double mfu = median_mfu(samples, count, samples[i].family, device, width, scratch);
+            if (!isnan(mfu)) state->baseline[state->baseline_count++] = (struct baseline_mfu){device, width, samples[i].family, mfu};
         }
     return PW_OK;
 }
@@ -75,8 +71,8 @@ pw_status baseline_prepare(pw_validation_context *context, training_state *state
 double baseline_seconds(const training_state *state, const pw_training_row *row) {
     for (uint32_t i = 0; i < state->baseline_count; i++) {
         const struct baseline_mfu *b = &state->baseline[i];
-        if ((!b->device || b->device == row->device) && (!b->width || strcmp(b->width, row->width) == 0))
-            return model_flops_per_gpu(row) / (b->mfu * peak_of(row));
+        if (b->family == family_of(row) && (!b->device || b->device == row->device) && (!b->width || strcmp(b->width, row->width) == 0))
+            return row->flops_per_gpu / (b->mfu * peak_of(row));
     }
     return NAN;
 }

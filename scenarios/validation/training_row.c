@@ -181,6 +181,8 @@ static pw_status check_sizes(description *d, pw_error *error) {
     if (model->layers < 1 || model->hidden < 1 || model->heads < 1 || model->vocabulary < 1 || job->sequence < 1 ||
         job->global_batch < 1 || job->micro_batch < 1)
         return skip(d->prediction, "model shape or batch is not given%s", "");
+    d->out->flops_per_gpu = pw_model_flops_per_token(model, job->sequence, true) * (double)job->sequence *
+                            (double)job->global_batch / (double)d->out->gpus;
     return PW_OK;
 }
 
@@ -189,11 +191,16 @@ pw_status describe(const pw_validation_context *context, const pw_measured *inpu
     static pw_status (*const steps[])(description *d, pw_error *error) = {describe_kind,   describe_model,   describe_plan,
                                                                           describe_method, describe_machine, check_sizes,
                                                                           describe_offload};
+    static pw_status (*const of_images[])(description *d, pw_error *error) = {describe_kind, describe_convnet, describe_machine};
+    static pw_status (*const of_samples[])(description *d, pw_error *error) = {describe_kind, describe_recommender, describe_machine};
+    enum { OTHERS = sizeof of_images / sizeof *of_images };
+    const char *task = pw_measured_text(input, row, "task");
+    bool images = strcmp(task, "cnn-train") == 0, samples = strcmp(task, "recsys-train") == 0;
     description d = {context->state, context->catalogue, input, row, arena, out, prediction};
     *runs = false;
     prediction->why[0] = '\0';
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        PW_TRY(steps[i](&d, error));
+    for (size_t i = 0; i < (images || samples ? OTHERS : sizeof steps / sizeof *steps); i++) {
+        PW_TRY((images ? of_images : samples ? of_samples : steps)[i](&d, error));
         if (*prediction->why) return PW_OK;
     }
     *runs = true;

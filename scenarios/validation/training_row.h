@@ -2,20 +2,24 @@
  *
  *   training_row.c       a row becomes a cluster and a job, step by step
  *   training_method.c    what it trains, in which number format
+ *   training_convnet.c   the same for convolutional networks; training_recommender.c: for recommenders
  *   training_baseline.c  one MFU per GPU and precision
  *   training.c           prediction; the suite
  */
 #ifndef PW_SCENARIOS_VALIDATION_TRAINING_ROW_H
 #define PW_SCENARIOS_VALIDATION_TRAINING_ROW_H
 
+#include "models/workload/convnet/stack.h"
+#include "models/workload/recommender/plan.h"
 #include "scenarios/validation/layout.h"
 #include "scenarios/validation/training.h"
 
 typedef struct training_state {
-    pw_measured software, systems, layouts, experts, sharding, tasks, formats, padding;
+    pw_measured software, convnet_software, systems, layouts, experts, sharding, tasks, formats, padding;
     struct baseline_mfu {
         const pw_device *device;
         const char *width; /* "16", "8", "32" */
+        int family;        /* of models: 0 transformers, 1 convolutional networks, 2 recommenders */
         double mfu;
     } *baseline;
     uint32_t baseline_count;
@@ -47,6 +51,20 @@ pw_status describe_format(description *d, pw_error *error);
 pw_status share_layout(const pw_catalogue *catalogue, const char *preset, pw_model_desc *model, pw_arena *arena,
                        pw_error *error);
 int format_index(const char *name); /* among pw_format_names; past the last one when it is unknown */
+
+static inline int family_of(const pw_training_row *row) { return row->recommender ? 2 : row->convnet ? 1 : 0; }
+
+/* training_recommender.c */
+pw_status describe_recommender(description *d, pw_error *error);
+pw_status recommender_factor(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error);
+pw_status recommender_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
+                          pw_arena *arena, double *step_s, pw_error *error);
+
+/* training_convnet.c: model, batch, format and stack of a row; the machine is described as any other's. */
+pw_status describe_convnet(description *d, pw_error *error);
+pw_status convnet_factor(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error);
+pw_status convnet_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
+                      pw_arena *arena, pw_convnet_result *result, pw_error *error);
 
 /* Needs the state's tables; fits on the fit rows of what ships. */
 pw_status baseline_prepare(pw_validation_context *context, training_state *state, pw_error *error);

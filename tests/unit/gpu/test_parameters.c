@@ -97,6 +97,33 @@ PW_TEST(a_borrowed_fit_scales_with_the_data_sheet) {
     pw_catalogue_destroy(catalogue);
 }
 
+/* The fallback table may state an efficiency of its own, and whose memory is most alike. */
+PW_TEST(a_fallback_says_whose_memory_is_alike) {
+    pw_error error = {0};
+    pw_catalogue *catalogue = load(NULL, &error);
+    pw_gpu *volta = NULL, *gddr = NULL, *lent = NULL;
+    PW_EXPECT(catalogue);
+    if (!catalogue) return;
+    PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "V100-SXM2-16GB", &volta, &error), PW_OK);
+    PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "RTX A6000", &gddr, &error), PW_OK);
+    PW_EXPECT_INT(pw_gpu_create(NULL, catalogue, "L40S", &lent, &error), PW_OK);
+    pw_kernel stream = {.kind = PW_KERNEL_OPTIMIZER, .precision = PW_PRECISION_FP32, .memory = {4e9, 0}};
+    pw_kernel_cost a, b;
+    int row = pw_table_find_row(pw_catalogue_table(catalogue, "kernel-fallback"), "Volta");
+    double stated = pw_table_number_of(pw_catalogue_table(catalogue, "kernel-fallback"), (size_t)row, "memory_efficiency");
+    PW_EXPECT_INT(pw_gpu_kernel_cost(volta, &stream, NULL, &a, &error), PW_OK);
+    PW_EXPECT_NEAR(a.memory_s, 4e9 / (stated * pw_gpu_device(volta)->memory_Bps), 1e-12);
+    PW_EXPECT_INT(pw_gpu_kernel_cost(gddr, &stream, NULL, &a, &error), PW_OK);
+    PW_EXPECT_INT(pw_gpu_kernel_cost(lent, &stream, NULL, &b, &error), PW_OK);
+    PW_EXPECT_NEAR(a.memory_s / b.memory_s, pw_gpu_device(lent)->memory_Bps / pw_gpu_device(gddr)->memory_Bps, 1e-9);
+    PW_EXPECT_CONTAINS(pw_gpu_provenance(gddr, PW_KERNEL_OPTIMIZER, PW_PRECISION_FP32), "L40S");
+    PW_EXPECT_CONTAINS(pw_gpu_provenance(gddr, PW_KERNEL_GEMM, PW_PRECISION_FP16), "A100");
+    pw_gpu_destroy(volta);
+    pw_gpu_destroy(gddr);
+    pw_gpu_destroy(lent);
+    pw_catalogue_destroy(catalogue);
+}
+
 PW_TEST(launch_costs_more_on_grace_and_unknown_hosts_are_named) {
     pw_error error = {0};
     pw_catalogue *catalogue = load(NULL, &error);

@@ -28,6 +28,7 @@ static inline void step_files(scratch *s, const step_row *rows, int count) {
     scratch_words(s);
     scratch_file(s, "judges.csv", "source,reason\n");
     scratch_file(s, "software.csv", "software,stack\nDeepSpeed,deepspeed-2021\nMegatron,megatron-2023\nNeMo,nemo-2024\n");
+    scratch_file(s, "convnet-software.csv", "software,stack,channels_last\nNGC,pytorch-2021,\nNCHW,pytorch-2021,off\n");
     scratch_file(s, "systems.csv", "gpu,server\nH100,DGX H100\nA100,DGX A100 640GB\n");
     scratch_file(s, "experts.csv", "model,preset,expert_tensor,capacity,modules\ndeepseek-v3,deepseek-v3,1,,\n");
     scratch_file(s, "layouts.csv", "model,vocabulary,kv_heads,gated_mlp,tied,biases,learned_positions\ngpt,51200,,0,1,1,1\n");
