@@ -9,7 +9,7 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train|podwright.replay|podwright.parameter_server What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender What runs on the cluster; a scenario without a job can be described, not run.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -179,6 +179,119 @@
 ---@field exchange? "auto"|"gradients"|"activations" What workers push: gradients (inputs x outputs values), activations (and error gradients of the batch: batch x (inputs + outputs) values, which the servers multiply), or auto: the faster one.
 ---@overload fun(fields: table): podwright.fully_connected
 
+---@class podwright.convnet Training of a convolutional network, data parallel.
+---@field name? string Name of the job, for reports.
+---@field model podwright.image_model The network to train.
+---@field batch integer Images per GPU and step.
+---@field data_parallel? integer GPUs that share a step; 0: all of the cluster.
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of convolutions and activations; weights are updated in fp32.
+---@field optimizer? "sgd"|"lars" SGD with momentum, or LARS, which also takes two norms of every array.
+---@field stack? string Software stack, a row of the table convnet-stacks; without one, the newest default.
+---@field overlap_gradients? "off"|"on"|"stack" Gradient buckets are reduced behind the backward pass.
+---@field channels_last? "off"|"on"|"stack" Tensors keep the channels of a pixel together, as tensor units want them; otherwise convolutions transpose.
+---@field bucket? podwright.quantity Gradient bytes that are reduced together; without it, the stack's.
+---@field input? podwright.input What prepares the batches; without it they are there in time.
+---@overload fun(fields: table): podwright.convnet
+
+---@class podwright.image_model A convolutional network: images in, a list of layers, a loss.
+---@field name? string Name of the model, for reports.
+---@field height? integer Height of an image, in pixels.
+---@field width? integer Width of an image, in pixels.
+---@field channels? integer Channels of an image: 3 colours.
+---@field loss? "classes"|"boxes" What the last layer says: the class of the image, or boxes and their classes (SSD).
+---@field layers (podwright.conv|podwright.max_pool|podwright.mean_pool|podwright.dense|podwright.add|podwright.concat|podwright.norm)[] Layers in the order in which they run.
+---@overload fun(fields: table): podwright.image_model
+
+---@class podwright.conv A convolution, with a batch norm and an activation if asked for.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field channels integer Channels of the output.
+---@field kernel integer Height of the window, in pixels.
+---@field kernel_width? integer Width of the window; 0: its height.
+---@field stride? integer Pixels from one window to the next.
+---@field padding? integer Zeros around the input, on each side.
+---@field groups? integer Groups of channels that do not mix; as many as channels: depthwise.
+---@field norm? boolean A batch norm follows.
+---@field bias? boolean A bias per channel is added.
+---@field activation? "none"|"relu" What follows, element by element.
+---@overload fun(fields: table): podwright.conv
+
+---@class podwright.max_pool The largest value of each window.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field kernel integer Height and width of the window, in pixels.
+---@field stride? integer Pixels from one window to the next.
+---@field padding? integer Border around the input, on each side.
+---@overload fun(fields: table): podwright.max_pool
+
+---@class podwright.mean_pool The mean of each window, or of the whole map.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field kernel? integer Height and width of the window, in pixels; 0: the whole map.
+---@field stride? integer Pixels from one window to the next.
+---@field padding? integer Border around the input, on each side.
+---@overload fun(fields: table): podwright.mean_pool
+
+---@class podwright.dense A fully connected layer over everything before it.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field channels integer Width of the output.
+---@field bias? boolean A bias is added.
+---@field activation? "none"|"relu" What follows, element by element.
+---@overload fun(fields: table): podwright.dense
+
+---@class podwright.add The sum of several outputs: a residual connection.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field with string Layers that are added, separated by spaces.
+---@field activation? "none"|"relu" What follows, element by element.
+---@overload fun(fields: table): podwright.add
+
+---@class podwright.concat Several outputs side by side.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field with string Layers that are put behind it, separated by spaces; maps of different sizes are flattened.
+---@overload fun(fields: table): podwright.concat
+
+---@class podwright.norm A batch norm of its own.
+---@field name? string What other layers call it.
+---@field from? string Layer whose output it takes; without one, the layer before it.
+---@field activation? "none"|"relu" What follows, element by element.
+---@overload fun(fields: table): podwright.norm
+
+---@class podwright.input An input pipeline: store, CPU decoding, copy to the GPU.
+---@field image_size podwright.quantity Bytes of an image as stored.
+---@field images_per_request? number Images that one request to the store yields; 1: every image is a file.
+---@field store_bandwidth podwright.quantity What the store delivers to all its readers together.
+---@field store_requests? number Requests per second that the store serves; without it, as many as the bandwidth allows.
+---@field store_latency? podwright.quantity Time until a batch's first byte comes.
+---@field reader_bandwidth? podwright.quantity What the readers of one GPU take at most; without it, all that the store gives.
+---@field shared? boolean One store serves the cluster; otherwise every node has one of its own.
+---@field decode_per_core? number Images that a CPU core decodes and augments per second; without it, that takes no time.
+---@field cores? number CPU cores that prepare the images of one GPU.
+---@field value_bytes? podwright.quantity Bytes of one colour of one pixel on the way to the GPU.
+---@field prefetch? "none"|"batch"|"stages" What is prepared while a step runs: nothing; the next batch from end to end; a batch in each of store, decoding and copy.
+---@overload fun(fields: table): podwright.input
+
+---@class podwright.recommender Training of a recommender: tables dealt out, perceptrons data parallel.
+---@field name? string Name of the job, for reports.
+---@field model podwright.recommender_model The model to train.
+---@field batch integer Samples per step, over all GPUs.
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Number format of tables, vectors and multiplies; the perceptrons' weights are updated in fp32.
+---@field stack? string Software stack, a row of the table recommender-stacks; without one, the newest.
+---@overload fun(fields: table): podwright.recommender
+
+---@class podwright.recommender_model A recommender with embedding tables and dot interaction (DLRM).
+---@field name? string Name of the model, for reports.
+---@field tables integer Embedding tables: categorical features.
+---@field rows number Rows of all tables together.
+---@field width integer Width of a row.
+---@field lookups? integer Rows that a sample takes from each table; they are summed.
+---@field dense integer Dense features of a sample.
+---@field bottom integer[] Layers of the perceptron of the dense features; the last is as wide as a row.
+---@field top integer[] Layers of the perceptron behind the interaction.
+---@overload fun(fields: table): podwright.recommender_model
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -221,6 +334,54 @@ function o.parameter_server(fields) end
 ---@param fields podwright.fully_connected|string a table of fields, or a name
 ---@return podwright.fully_connected
 function o.fully_connected(fields) end
+---Training of a convolutional network, data parallel.
+---@param fields podwright.convnet|string a table of fields, or a name
+---@return podwright.convnet
+function o.convnet(fields) end
+---A convolutional network: images in, a list of layers, a loss.
+---@param fields podwright.image_model|string a table of fields, or a name
+---@return podwright.image_model
+function o.image_model(fields) end
+---A convolution, with a batch norm and an activation if asked for.
+---@param fields podwright.conv|string a table of fields, or a name
+---@return podwright.conv
+function o.conv(fields) end
+---The largest value of each window.
+---@param fields podwright.max_pool|string a table of fields, or a name
+---@return podwright.max_pool
+function o.max_pool(fields) end
+---The mean of each window, or of the whole map.
+---@param fields podwright.mean_pool|string a table of fields, or a name
+---@return podwright.mean_pool
+function o.mean_pool(fields) end
+---A fully connected layer over everything before it.
+---@param fields podwright.dense|string a table of fields, or a name
+---@return podwright.dense
+function o.dense(fields) end
+---The sum of several outputs: a residual connection.
+---@param fields podwright.add|string a table of fields, or a name
+---@return podwright.add
+function o.add(fields) end
+---Several outputs side by side.
+---@param fields podwright.concat|string a table of fields, or a name
+---@return podwright.concat
+function o.concat(fields) end
+---A batch norm of its own.
+---@param fields podwright.norm|string a table of fields, or a name
+---@return podwright.norm
+function o.norm(fields) end
+---An input pipeline: store, CPU decoding, copy to the GPU.
+---@param fields podwright.input|string a table of fields, or a name
+---@return podwright.input
+function o.input(fields) end
+---Training of a recommender: tables dealt out, perceptrons data parallel.
+---@param fields podwright.recommender|string a table of fields, or a name
+---@return podwright.recommender
+function o.recommender(fields) end
+---A recommender with embedding tables and dot interaction (DLRM).
+---@param fields podwright.recommender_model|string a table of fields, or a name
+---@return podwright.recommender_model
+function o.recommender_model(fields) end
 
 ---@class podwright.units
 local u = {}
