@@ -17,6 +17,8 @@
 #define PW_STEP_CLASS_MAP(X)                                                                          \
     X(EXPERTS, "experts", "models with experts")                                                      \
     X(CONVNET, "convnet", "convolutional networks")                                                   \
+    X(ENCODER, "encoder", "encoders")                                                                 \
+    X(SHARDED, "sharded", "parameters sharded over data-parallel ranks, or states offloaded")         \
     X(LAUNCH, "launch-bound", "the host's launches hold up a twentieth of the step or more")          \
     X(DENSE, "dense", "dense transformers, parameters whole on every data-parallel rank")
 typedef enum pw_step_class {

@@ -271,15 +271,21 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
     return write_notes(s, arena, result, error);
 }
 
+static pw_step_class class_of(const pw_plan *plan, const pw_program_result *home, double end_s) {
+    const double share = 0.05; /* as the class's text says */
+    if (plan->model->experts) return PW_STEP_EXPERTS;
+    if (plan->model->bidirectional) return PW_STEP_ENCODER;
+    if (plan->sharding == PW_SHARDING_ZERO3 || plan->desc->offload_optimizer) return PW_STEP_SHARDED;
+    return home->launch_wait_s > share * end_s ? PW_STEP_LAUNCH : PW_STEP_DENSE;
+}
+
 /* Of the stage on which the critical path ends. */
 static pw_status add_interval(const prepared *s, const pw_catalogue *catalogue, const pw_session_result *ran, pw_arena *arena,
                               pw_train_result *result, pw_error *error) {
     uint32_t home = 0;
     while (home + 1 < s->job->program_count && strcmp(s->job->programs[home].name, ran->home_program) != 0) home++;
-    const double share = 0.05; /* as the class's text says */
-    pw_step_class step_class = ran->programs[home].launch_wait_s > share * ran->end_s ? PW_STEP_LAUNCH : PW_STEP_DENSE;
-    if (s->plan.model->experts) step_class = PW_STEP_EXPERTS;
-    return pw_step_interval(catalogue, pw_cluster_device(s->cluster), s->job, home, s->clock_ratio, step_class,
+    return pw_step_interval(catalogue, pw_cluster_device(s->cluster), s->job, home, s->clock_ratio,
+                            class_of(&s->plan, &ran->programs[home], ran->end_s),
                             ran->end_s, ran->programs[home].compute_s, arena, &result->interval, error);
 }
 
