@@ -82,6 +82,7 @@ typedef struct pw_collective_cost {
     double total_s;   /* T_cal(S): alone on an idle fabric */
     double cap_Bps;   /* of S: S / (total - alpha); infinite for S = 0 or one member */
     double sms;       /* SMs that its kernel holds while it runs */
+    double memory_Bps; /* HBM traffic of each member while it runs; 0 when uncalibrated */
     double floor_s;   /* cut bound of the group's links: total_s is never below */
 } pw_collective_cost;
 

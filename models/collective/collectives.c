@@ -50,6 +50,21 @@ static void write_provenance(pw_collectives *collectives) {
         }
 }
 
+static pw_status read_memory_traffic(const pw_catalogue *catalogue, pw_collectives *made, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "collective-memory", &table, error));
+    for (int kind = 0; kind < PW_COLLECTIVE_KIND_COUNT; kind++) {
+        int row = pw_table_find_row(table, pw_collective_names[kind]);
+        double *traffic = &made->memory_traffic[kind];
+        *traffic = row < 0 ? -1 : pw_table_number_of(table, (size_t)row, "traffic");
+        if (!(*traffic >= 0))
+            return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), row < 0 ? 0 : pw_table_line(table, (size_t)row),
+                           "give a row for each kind, with a number of at least 0", "the HBM traffic of %s is unknown",
+                           pw_collective_names[kind]);
+    }
+    return PW_OK;
+}
+
 pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
                                 bool calibrated, pw_collectives **collectives, pw_error *error) {
     *collectives = NULL;
@@ -65,6 +80,7 @@ pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogu
     pw_status status = number_ports(made, error);
     if (status == PW_OK && calibrated)
         status = parameters_load(allocator, catalogue, pw_cluster_device(cluster)->arch, &made->parameters, error);
+    if (status == PW_OK && calibrated) status = read_memory_traffic(catalogue, made, error);
     if (status != PW_OK) {
         pw_collectives_destroy(made);
         return status;

@@ -13,6 +13,7 @@ struct pw_collectives {
     bool mesh;            /* GPUs of a domain are joined by direct links */
     uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */
     uint32_t vertices;
+    double memory_traffic[PW_COLLECTIVE_KIND_COUNT]; /* HBM bytes per byte of the buffer, many members */
     char provenance[768];
 };
 

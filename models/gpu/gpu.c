@@ -164,15 +164,19 @@ static pw_status check_cost(const pw_kernel *kernel, const pw_kernel_cost *cost,
 pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const pw_gpu_state *state, pw_kernel_cost *cost,
                              pw_error *error) {
     double clock = state ? state->clock_ratio : 1, sms = state && state->sms != 0 ? state->sms : gpu->sms;
+    double left = state ? 1 - state->memory_taken : 1; /* of the memory bandwidth */
     pw_precision precision = kernel->precision;
     PW_CHECK((unsigned)kernel->kind < PW_KERNEL_CLASS_COUNT);
+    if (!(left > 0 && left <= 1))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the share that others take is at least 0 and below 1",
+                       "%s cannot run on %g of its memory bandwidth", gpu->device->name, left);
     if (!(clock > 0 && isfinite(clock)) || !(sms > 0 && sms <= gpu->sms))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the clock ratio is above 0 and finite; SMs are above 0 and at most the device's",
                        "%s cannot run at clock ratio %g on %g of %g SMs", gpu->device->name, clock, sms, gpu->sms);
     if (!multiplies(kernel->kind)) {
         if (!(kernel->memory.bytes >= 0 && kernel->memory.flops >= 0) || isinf(kernel->memory.bytes + kernel->memory.flops))
             return bad_dimension(kernel, error);
-        pw_traffic_cost(&gpu->traffic, gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
+        pw_traffic_cost(&gpu->traffic, left * gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
                         kernel->memory.flops, clock, sms / gpu->sms, gpu->saturation, cost);
         return check_cost(kernel, cost, error);
     }
@@ -180,21 +184,23 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "choose a precision that `podwright explain` lists for the device",
                        "%s has no %s arithmetic", gpu->device->name,
                        (unsigned)precision < PW_PRECISION_COUNT ? pw_precision_names[precision] : "such");
+    pw_gemm_model multiply = gpu->gemm[precision];
+    multiply.machine.memory_Bps *= left;
     if (kernel->kind == PW_KERNEL_GEMM) {
         double output_bytes = kernel->gemm.output_bytes_per_element;
         if (kernel->gemm.batch < 1 || kernel->gemm.m < 1 || kernel->gemm.n < 1 || kernel->gemm.k < 1 ||
             !(output_bytes >= 0) || misalignment(gpu, kernel->gemm.row_alignment) == 0)
             return bad_dimension(kernel, error);
         if (output_bytes == 0) output_bytes = fmax(2, pw_precision_bytes(precision));
-        pw_gemm_cost(&gpu->gemm[precision], (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
+        pw_gemm_cost(&multiply, (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
                      (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised,
                      clock / misalignment(gpu, kernel->gemm.row_alignment), sms, cost);
         return check_cost(kernel, cost, error);
     }
     if (kernel->kind == PW_KERNEL_CONVOLUTION) {
         if (!pw_convolution_is_valid(&kernel->convolution)) return bad_dimension(kernel, error);
-        pw_convolution_cost(&gpu->gemm[precision], &gpu->convolution, precision, gpu->device->vector_flops,
-                            &kernel->convolution, clock, sms, cost);
+        pw_convolution_cost(&multiply, &gpu->convolution, precision, gpu->device->vector_flops, &kernel->convolution,
+                            clock, sms, cost);
         return check_cost(kernel, cost, error);
     }
     pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
@@ -208,7 +214,9 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
         (shape.window > 0 && !shape.causal))
         return bad_dimension(kernel, error);
     shape.slowdown = kernel->attention.slowdown;
-    pw_attention_cost(&gpu->attention[precision], &gpu->attention_machine[precision], &shape, clock, sms, cost);
+    pw_attention_machine machine = gpu->attention_machine[precision];
+    machine.memory_Bps *= left;
+    pw_attention_cost(&gpu->attention[precision], &machine, &shape, clock, sms, cost);
     return check_cost(kernel, cost, error);
 }
 

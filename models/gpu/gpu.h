@@ -92,6 +92,7 @@ const char *pw_gpu_provenance(const pw_gpu *gpu, pw_kernel_class kind, pw_precis
 typedef struct pw_gpu_state {
     double clock_ratio; /* clock / reference clock; 1 at the reference */
     double sms;         /* SMs available; 0: all */
+    double memory_taken; /* share of the memory bandwidth that others use, 0 to below 1 */
 } pw_gpu_state;
 
 /* T_solo. state NULL: reference clock, all SMs. Fails (PW_UNSUPPORTED) when the device has no unit for the precision,

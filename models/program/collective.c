@@ -36,13 +36,17 @@ static void release(pw_executor *x, instance *one) {
     x->instance_free = one->index;
 }
 
-static void hold_sms(pw_executor *x, const instance *one, double sms) {
-    if (sms == 0) return;
+/* A collective takes SMs and memory bandwidth from its members' kernels (sign 1), and gives them back (-1). */
+static void hold(pw_executor *x, const instance *one, const plan *p, double sign) {
+    double sms = sign * p->sms, memory = sign * (x->config.gpu ? p->memory_Bps / pw_gpu_device(x->config.gpu)->memory_Bps : 0);
+    if (sms == 0 && memory == 0) return;
     const group_class *group = &x->fold->groups[one->group];
     for (uint32_t c = 0; c < group->class_count; c++) {
         rank_run *rank = &x->ranks[group->classes[c]];
         rank->held_sms += sms;
+        rank->held_memory += memory;
         if (rank->held_sms < 1e-9) rank->held_sms = 0;
+        if (rank->held_memory < 1e-9) rank->held_memory = 0;
         compute_rescale(x, group->classes[c]);
     }
 }
@@ -51,7 +55,7 @@ void collective_finish(pw_executor *x, uint32_t index) {
     instance *one = &x->instances[index];
     const plan *p = &x->plans[one->plan];
     pw_sim *sim = x->config.sim;
-    hold_sms(x, one, -p->sms);
+    hold(x, one, p, -1);
     plan_finished(x, p);
     uint32_t next = one->first_op;
     pw_time start = one->start;
@@ -96,7 +100,7 @@ static void start(pw_executor *x, instance *one, const op_run *last) {
         report_wait(x, op, op->start);
         op->cause = last->cause;
     }
-    hold_sms(x, one, p->sms);
+    hold(x, one, p, 1);
     if (x->config.messages)
         graph_start(x, one);
     else

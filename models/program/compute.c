@@ -12,7 +12,7 @@ pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost) {
     const rank_run *rank = &x->ranks[op->rank_class];
     const double *slowdowns = x->job->slowdown_of_rank;
     double slowdown = slowdowns ? slowdowns[rank->info.representative] : 1;
-    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio, rank->held_sms, slowdown, cost, &error);
+    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio, rank->held_sms, rank->held_memory, slowdown, cost, &error);
     if (status != PW_OK) pw_sim_fail_with(x->config.sim, &error);
     return status;
 }

@@ -82,7 +82,7 @@ static pw_status check_config(const pw_executor_config *config, const pw_job *jo
 static pw_status check_segments(pw_executor *x, pw_error *error) {
     for (uint32_t s = 0; s < x->job->segment_count; s++) {
         segment_cost cost;
-        PW_TRY(segment_memo_get(x->memo, s, x->clock_ratio, 0, 1, &cost, error));
+        PW_TRY(segment_memo_get(x->memo, s, x->clock_ratio, 0, 0, 1, &cost, error));
     }
     return PW_OK;
 }

@@ -97,6 +97,7 @@ static uint32_t finish(pw_executor *x, plan *p, const pw_collective_cost *cost) 
     p->alpha_s = cost->alpha_s;
     p->cap_Bps = cost->cap_Bps;
     p->sms = cost->sms;
+    p->memory_Bps = cost->memory_Bps;
     p->routed = x->use_count > 0;
     p->route = plan_route(x);
     return pw_sim_error(x->config.sim)->status == PW_OK ? keep(x, p) : PW_NONE;

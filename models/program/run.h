@@ -83,7 +83,7 @@ typedef struct rank_run {
     uint32_t in_flight, live; /* launches; operations */
     uint32_t running;         /* compute operations, */
     pw_time computes_since;   /* without a break since then */
-    double held_sms;
+    double held_sms, held_memory; /* by collectives: SMs, share of the memory bandwidth */
     uint32_t *group_class;    /* [group roles] */
     uint32_t *sequence;       /* [group roles]: collectives issued so far */
     stream_run *streams;
@@ -100,7 +100,7 @@ typedef struct plan {
     int algorithm;          /* as asked for */
     double bytes;
     int resolved;
-    double alpha_s, cap_Bps, sms;
+    double alpha_s, cap_Bps, sms, memory_Bps;
     pw_route_id route;
     bool routed;            /* some link limits it */
     bool limited;           /* so does a store */

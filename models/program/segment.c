@@ -5,6 +5,9 @@
 
 enum { ENTRIES = 6 };
 
+/* Memory controllers serve everyone: kernels keep a part however many collectives run at once. */
+#define MOST_MEMORY_TAKEN 0.75
+
 typedef struct entry_ring {
     segment_cost entries[ENTRIES];
     uint32_t used, oldest, last;
@@ -46,7 +49,8 @@ static pw_status sum_up(const segment_memo *memo, uint32_t index, segment_cost *
     if (!memo->gpu)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give the executor a GPU", "segment \"%s\" has no device to run on",
                        segment->name);
-    pw_gpu_state state = {.clock_ratio = cost->clock_ratio};
+    pw_gpu_state state = {.clock_ratio = cost->clock_ratio,
+                          .memory_taken = cost->held_memory < MOST_MEMORY_TAKEN ? cost->held_memory : MOST_MEMORY_TAKEN};
     if (cost->held_sms > 0) {
         double all = pw_gpu_device(memo->gpu)->sm_count;
         state.sms = all - cost->held_sms > 1 ? all - cost->held_sms : 1;
@@ -93,18 +97,18 @@ static pw_status sum_up(const segment_memo *memo, uint32_t index, segment_cost *
     return PW_OK;
 }
 
-pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms,
+pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms, double held_memory,
                            double slowdown, segment_cost *cost, pw_error *error) {
     entry_ring *ring = &memo->rings[segment];
     for (uint32_t tried = 0, e = ring->last; tried < ring->used; tried++, e = (e + 1) % ring->used) {
         if (ring->entries[e].clock_ratio != clock_ratio || ring->entries[e].held_sms != held_sms ||
-            ring->entries[e].slowdown != slowdown)
+            ring->entries[e].held_memory != held_memory || ring->entries[e].slowdown != slowdown)
             continue;
         ring->last = e;
         *cost = ring->entries[e];
         return PW_OK;
     }
-    segment_cost fresh = {.clock_ratio = clock_ratio, .held_sms = held_sms, .slowdown = slowdown};
+    segment_cost fresh = {.clock_ratio = clock_ratio, .held_sms = held_sms, .held_memory = held_memory, .slowdown = slowdown};
     PW_TRY(sum_up(memo, segment, &fresh, error));
     uint32_t place = ring->used < ENTRIES ? ring->used++ : ring->oldest;
     if (ring->used == ENTRIES) ring->oldest = (place + 1) % ENTRIES;

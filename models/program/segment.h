@@ -8,7 +8,7 @@
  * `start` ends at max(start + duration, host + reach), reach = max over i of (i launches + d_i + ... + d_n). So it ends
  * as if all kernels ran without a gap from max(start, host + reach - duration) on. */
 typedef struct segment_cost {
-    double clock_ratio, held_sms, slowdown; /* for which it holds */
+    double clock_ratio, held_sms, held_memory, slowdown; /* for which it holds */
     double duration_s;            /* sum of kernel times x the stack's factor */
     double reach_s;
     double host_s;                /* of the host: launches x launch time */
@@ -21,7 +21,7 @@ typedef struct segment_memo segment_memo;
 /* The job and gpu must outlive it. gpu may be NULL for a job without segments. */
 segment_memo *segment_memo_create(const pw_allocator *allocator, const pw_job *job, const pw_gpu *gpu);
 void segment_memo_destroy(segment_memo *memo);
-pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms,
+pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms, double held_memory,
                            double slowdown, segment_cost *cost, pw_error *error);
 
 #endif

@@ -353,6 +353,23 @@ PW_TEST(a_window_costs_what_it_leaves_and_nothing_when_it_leaves_all) {
     pw_gpu_destroy(gpu);
 }
 
+PW_TEST(memory_bandwidth_that_others_take_slows_traffic_in_proportion_and_arithmetic_hardly) {
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        pw_kernel traffic = {.kind = PW_KERNEL_NORM, .precision = PW_PRECISION_FP16, .memory = {.bytes = 4e9}}, multiply = gemm(8192, 8192, 8192);
+        pw_gpu_state half = {.clock_ratio = 1, .memory_taken = 0.5}, none = {.clock_ratio = 1}, all = {.clock_ratio = 1, .memory_taken = 1};
+        pw_kernel_cost a, b;
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &traffic, &none, &a, NULL), PW_OK);
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &traffic, &half, &b, NULL), PW_OK);
+        PW_EXPECT_NEAR(b.total_s - b.start_s, 2 * (a.total_s - a.start_s), 1e-9);
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &multiply, &none, &a, NULL), PW_OK);
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &multiply, &half, &b, NULL), PW_OK);
+        PW_EXPECT(b.total_s >= a.total_s && b.total_s < 1.05 * a.total_s);
+        PW_EXPECT_INT(pw_gpu_kernel_cost(gpu, &traffic, &all, &b, NULL), PW_BAD_INPUT);
+        pw_gpu_destroy(gpu);
+    }
+}
+
 int main(int argc, char **argv) {
     int failed = pw_run_tests(argc, argv);
     pw_catalogue_destroy(catalogue);

@@ -117,7 +117,7 @@ PW_TEST(a_ring_hides_behind_attention_when_the_closed_form_says_so) {
             segment_cost cost;
             pw_error error = {0};
             segment_memo *memo = segment_memo_create(pw_allocator_default(), b.job, b.gpu);
-            must(segment_memo_get(memo, i, 1, 0, 1, &cost, &error), &error);
+            must(segment_memo_get(memo, i, 1, 0, 0, 1, &cost, &error), &error);
             block = cost.duration_s;
             segment_memo_destroy(memo);
         }
