@@ -166,6 +166,8 @@ pw_status server_plan_make(const pw_catalogue *catalogue, const pw_cluster *clus
         PW_TRY(kernel_s(&server, &update, &plan->apply_s, error));
     }
     if (!isnan(desc->apply_Bps)) plan->apply_s = plan->push_bytes / plan->servers / desc->apply_Bps;
+    plan->drawn_s = pw_arena_alloc(arena, plan->workers * sizeof *plan->drawn_s);
+    if (!plan->drawn_s) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for workers");
     plan->apart = desc->spread > 0 || desc->mode == PW_SERVER_ASYNCHRONOUS || (desc->mode == PW_SERVER_BOUNDED && desc->staleness_bound > 0);
     return PW_OK;
 }
@@ -186,11 +188,17 @@ int64_t server_steps_of(const server_plan *plan, uint32_t worker) {
 
 pw_random server_stream(uint64_t seed, uint32_t worker) { return pw_random_stream(seed, "parameter server step", worker); }
 
-double server_draw_s(const server_plan *plan, uint32_t worker, pw_random *random) {
+static double draw_s(const server_plan *plan, uint32_t worker, pw_random *random) {
     const pw_parameter_server_desc *d = plan->desc;
     double mean = plan->compute_s * (server_is_slow(plan, worker) ? d->slow_factor : 1), spread = d->spread;
     if (spread == 0) return mean;
     if (d->distribution == PW_SPREAD_EXPONENTIAL) return mean * (1 - spread + pw_random_exponential(random, spread));
     double variance = pw_log(1 + spread * spread);
     return mean * pw_random_lognormal(random, -variance / 2, sqrt(variance));
+}
+
+double server_draw_s(const server_plan *plan, uint32_t worker, pw_random *random) {
+    double seconds = draw_s(plan, worker, random);
+    plan->drawn_s[worker] += seconds;
+    return seconds;
 }

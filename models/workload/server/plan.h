@@ -16,6 +16,7 @@ typedef struct server_plan {
     uint32_t kernel_count;
     bool as_segment;              /* the step is a segment of those; else a time */
     bool apart;                   /* every worker has a program of its own */
+    double *drawn_s;              /* [workers]: compute times drawn so far; equal workers that share a program: by the first */
     const uint32_t *hosts;        /* [servers]: GPUs near whose memory they lie */
     const char *compute_source;
 } server_plan;

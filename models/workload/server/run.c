@@ -56,9 +56,11 @@ static pw_status sum_rows(const prepared *s, pw_arena *arena, pw_parameter_serve
         const pw_program_result *from = &result->session.programs[s->job->program_of_rank[w]];
         pw_program_result *to = &result->rows[fast && server_is_slow(&s->plan, w)];
         to->ranks++;
-        to->compute_s += from->compute_s;
+        bool own = s->plan.apart || s->backup;
+        double compute_s = s->plan.as_segment ? from->compute_s : s->plan.drawn_s[own ? w : server_is_slow(&s->plan, w) ? fast : 0];
+        to->compute_s += compute_s;
         to->communication_s += from->communication_s;
-        to->idle_s += from->idle_s;
+        to->idle_s += fmax(0, result->session.end_s - compute_s);
     }
     for (uint32_t r = 0; r < result->row_count; r++) {
         pw_program_result *to = &result->rows[r];

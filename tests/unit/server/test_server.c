@@ -77,8 +77,15 @@ PW_TEST(folded_and_unfolded_runs_agree) {
         job.slow_factor = 2;
         job.staleness_bound = mode == PW_SERVER_BOUNDED ? 2 : 0;
         job.backup_workers = mode == PW_SERVER_BACKUP ? 1 : 0;
-        double folded = run(&job).step_s, unfolded = run_on(&job, machines(8), true).step_s;
-        PW_EXPECT_NEAR(folded, unfolded, 1e-9);
+        pw_parameter_server_result folded = run(&job), unfolded = run_on(&job, machines(8), true);
+        PW_EXPECT_NEAR(folded.step_s, unfolded.step_s, 1e-9);
+        PW_EXPECT_INT(folded.row_count, 2);
+        for (int row = 0; row < 2; row++) {
+            PW_EXPECT_INT(folded.rows[row].ranks, row ? 2 : 4);
+            PW_EXPECT_NEAR(folded.rows[row].compute_s, unfolded.rows[row].compute_s, 1e-9);
+        }
+        if (mode == PW_SERVER_SYNCHRONOUS) PW_EXPECT_NEAR(folded.rows[0].compute_s, 20 * 0.1, 1e-9);
+        if (mode == PW_SERVER_SYNCHRONOUS) PW_EXPECT_NEAR(folded.rows[1].compute_s, 20 * 0.2, 1e-9);
     }
 }
 
