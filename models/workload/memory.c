@@ -15,15 +15,28 @@
 static double latent_bytes(const pw_plan *plan, double input) { /* of the compressed queries, keys and values, before and after */
     return plan->shape.latent ? (plan->format.element_bytes + input) * (double)(plan->model->query_rank + plan->shape.latent) : 0;
 }
+/* Fused attention keeps its output for its own backward pass, and the next matrix's narrower copy comes on top of it. */
 static double attention_bytes(const pw_plan *plan, double input) {
     double q = (double)plan->shape.query_width, o = (double)plan->shape.output_width, element = plan->format.element_bytes;
     double heads = element * (q + (double)(plan->shape.key_width + plan->shape.value_width));
-    return (pw_plan_recomputes(plan, PW_MODULE_LATENT) ? 0 : heads) + input * o;
+    double copy = plan->desc->trainable == PW_TRAIN_LORA ? 0 : input; /* a frozen matrix needs no input */
+    double output = !plan->stack.flash_attention ? copy : copy < element ? element + copy : element;
+    return (pw_plan_recomputes(plan, PW_MODULE_LATENT) ? 0 : heads) + output * o;
+}
+
+/* Of the adapters: their dropped-out inputs and the masks. */
+static double adapter_bytes(const pw_plan *plan, double *split) {
+    const pw_model_shape *s = &plan->shape;
+    double kept = plan->adapter.kept_input;
+    *split = kept * ((double)(pw_plan_targets(plan, PW_TARGET_PROJ) * s->output_width) +
+                     (double)(pw_plan_targets(plan, PW_TARGET_FC2) * s->ffn));
+    return kept * (double)s->hidden * (pw_plan_targets(plan, PW_TARGET_QKV) + pw_plan_targets(plan, PW_TARGET_FC1));
 }
 
 /* Inner activations and the second matrix's input. */
 static double mlp_bytes(const pw_plan *plan, double input, int64_t ffn, bool inner, bool activation) {
-    return (inner ? plan->format.element_bytes * (double)(plan->shape.fc1 * ffn) : 0) + (activation ? input * (double)ffn : 0);
+    double kept = plan->desc->fp8_activations && pw_plan_casts(plan) ? 1 : plan->format.element_bytes;
+    return (inner ? kept * (double)(plan->shape.fc1 * ffn) : 0) + (activation ? input * (double)ffn : 0);
 }
 
 /* Of the experts on a rank: their tokens, inner activations; the router's scores and their gradient. */
@@ -48,11 +61,10 @@ double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int re
     bool experts = kind & PW_LAYER_EXPERTS, mlp = experts || !pw_plan_recomputes(plan, PW_MODULE_MLP);
     /* Inputs of two norms, of the query-key-value and the first MLP matrix; two dropout masks of a byte. */
     bool lora = plan->desc->trainable == PW_TRAIN_LORA; /* a frozen matrix needs no input; its adapter does */
-    int normed_inputs = lora ? pw_plan_targets(plan, PW_TARGET_QKV) + pw_plan_targets(plan, PW_TARGET_FC1) : 2;
-    double normed = pw_plan_recomputes(plan, PW_MODULE_NORM) ? 0 : normed_inputs * input * h;
-    bool second = mlp && (!lora || pw_plan_targets(plan, PW_TARGET_FC2));
+    double adapters = 0, normed = pw_plan_recomputes(plan, PW_MODULE_NORM) ? 0 : lora ? adapter_bytes(plan, &adapters) : 2 * input * h;
+    bool second = mlp && !lora;
     double whole = 2 * wide * h + normed + (plan->stack.dropout ? 2 * h : 0) + latent_bytes(plan, input);
-    double split = attention_bytes(plan, input) + mlp_bytes(plan, input, experts ? plan->model->shared_ffn : shape->ffn, mlp, second);
+    double split = adapters + attention_bytes(plan, input) + mlp_bytes(plan, input, experts ? plan->model->shared_ffn : shape->ffn, mlp, second);
     double bytes = tokens * (whole / divisor + split / t) + (experts ? expert_bytes(plan, input) : 0);
     if (!plan->stack.flash_attention && recompute == PW_RECOMPUTE_NONE && !pw_plan_recomputes(plan, PW_MODULE_CORE_ATTENTION)) {
         /* Softmax output, dropout output and its mask; without dropout the output, and its cast where that is narrower. */
@@ -79,6 +91,31 @@ static double largest_layer(const pw_plan *plan, int recompute) {
     return most;
 }
 
+/* While the backward pass is in a layer, beside what the forward pass left: the gradient of its output and the most of what
+ * its parts hold: gradients of the activation and of the inner matrices' outputs, or of the scores. */
+static double layer_gradients(const pw_plan *plan, pw_layer_kind kind) {
+    const pw_model_shape *s = &plan->shape;
+    double tokens = (double)plan->tokens, t = (double)plan->t, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
+    double inner = 1 + (double)s->fc1 * plan->stack.inner_gradients;
+    double mlp = element * inner * (double)(kind & PW_LAYER_EXPERTS ? plan->model->shared_ffn : s->ffn) * tokens / t;
+    if (kind & PW_LAYER_EXPERTS) mlp += element * inner * plan->experts.arrived * (double)s->expert_ffn / (double)plan->experts.tensor;
+    double scores = plan->stack.flash_attention ? 0 : (element + wide) * (double)s->heads * (double)plan->sequence * tokens / t;
+    double heads = element * (double)(s->query_width + s->key_width + s->value_width + s->output_width) * tokens / t;
+    return wide * tokens * (double)s->hidden / (plan->sequence_parallel ? t : 1) + fmax(mlp, scores + heads);
+}
+
+/* The most that a layer holds while its backward pass runs, beside what the stage keeps of it; with full recompute all that
+ * it has just computed again. */
+static double working_set(const pw_plan *plan) {
+    double most = 0;
+    for (int64_t i = 0; i < plan->shape.layers; i++) {
+        pw_layer_kind kind = pw_model_layer_kind(plan->model, i);
+        bool again = plan->desc->recompute == PW_RECOMPUTE_FULL;
+        most = fmax(most, layer_gradients(plan, kind) + (again ? pw_plan_layer_activations(plan, kind, PW_RECOMPUTE_NONE) : 0));
+    }
+    return most;
+}
+
 /* What offload moves to the host. Gradients that leave as they are scattered are on the device only as buffers. */
 static void offload_states(const pw_plan *plan, bool gradients_leave, pw_memory_account *account) {
     if (!plan->desc->offload_optimizer) return;
@@ -100,26 +137,33 @@ static double rows_and_columns(const pw_plan *plan, int64_t stage) {
     return layer * (double)pw_plan_stage_layers(plan, stage) + ends;
 }
 
+/* Weights of the layers of a stage on one rank: norms and biases among them are few. */
+static double stage_matrices(const pw_plan *plan, int64_t stage) {
+    double parameters = 0;
+    for (int64_t chunk = 0; chunk < plan->v; chunk++)
+        parameters += pw_plan_layers_parameters(plan, pw_plan_first_layer(plan, stage, chunk), pw_plan_layers(plan, stage, chunk));
+    return parameters;
+}
+
 /* Parameters, gradients and optimizer. Sharded parameters are the fp32 copy in the optimizer's account; what is gathered for
  * use, one unit and those ahead, counts as buffer, or as weights where the whole model stays gathered through a step. */
 static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, pw_memory_account *account) {
     double trained = pw_plan_stage_trained(plan, stage);
+    double matrices = stage_matrices(plan, stage), experts = pw_plan_stage_experts(plan, stage);
     double shards = (double)plan->shards, unit = pw_plan_largest_unit(plan, stage);
     bool zero3 = plan->sharding == PW_SHARDING_ZERO3, whole = !zero3 || !plan->reshard;
     double in_use = plan->format.weight_bytes + plan->format.copy_bytes;
-    account->weights = (whole ? in_use : 0) * parameters + (zero3 ? plan->sharded_parameter_bytes * parameters / shards : 0);
+    account->weights = (whole ? in_use * parameters + (plan->matrix_bytes - in_use) * (matrices + experts) : 0) + (zero3 ? plan->sharded_parameter_bytes * parameters / shards : 0);
     if (zero3 && !whole) {
         int64_t ahead = plan->ahead_forward > plan->ahead_backward ? plan->ahead_forward : plan->ahead_backward;
         account->buffers += in_use * unit * (double)(1 + ahead);
     }
-    bool lora = plan->desc->trainable == PW_TRAIN_LORA;
-    if (lora) account->weights += in_use * trained - (pw_plan_casts(plan) && plan->stack.fp8_parameter_gather ? 1 : 0) * parameters;
+    if (plan->desc->trainable == PW_TRAIN_LORA) account->weights += in_use * trained;
     bool shares = plan->sharding >= PW_SHARDING_ZERO2 && !plan->hold_gradients;
     account->gradients = plan->gradient_bytes * trained / (shares ? shards : 1);
     if (shares) account->buffers += (zero3 ? unit * plan->gradient_wire_bytes : plan->bucket_bytes) * 2; /* one leaves */
     account->optimizer = plan->optimizer_bytes * trained / shards;
     if (plan->optimizer.factored) account->optimizer += 4 * rows_and_columns(plan, stage);
-    double experts = pw_plan_stage_experts(plan, stage);
     if (experts > 0) { /* whole on each rank, or their optimizer's state over those that hold the same experts */
         double over = plan->sharding == PW_SHARDING_NONE ? 1 : (double)plan->experts.data;
         account->weights += (whole ? in_use : 0) * experts + (zero3 ? plan->sharded_parameter_bytes * experts / over : 0);
@@ -129,12 +173,13 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
     offload_states(plan, shares, account);
 }
 
-/* Inputs of the final norm and of the head's multiplies; the peak of the logits. */
-static double head_activations(const pw_plan *plan) {
+/* Inputs of the final norm and of the head's multiplies; at the loss with the logits and what comes of them. */
+static double head_activations(const pw_plan *plan, bool at_loss) {
     double h = (double)plan->shape.hidden, element = plan->format.element_bytes, wide = plan->format.wide_bytes;
     double divisor = plan->sequence_parallel ? (double)plan->t : 1, reached = (double)plan->head_tokens;
     double last = (plan->model->post_norm ? 0 : wide) + element; /* norm and gathered input */
     double bytes = last * (double)plan->tokens * h / divisor;
+    if (!at_loss) return bytes;
     if (plan->model->head == PW_HEAD_SPAN) return bytes + plan->stack.logits * 2 * reached;
     if (plan->model->head == PW_HEAD_MASKED_LM) bytes += (3 * element + wide) * reached * h; /* transform, GELU, norm, output */
     return bytes + plan->stack.logits * reached * (double)plan->vocabulary / (double)plan->t;
@@ -192,8 +237,11 @@ pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, i
     /* Token numbers and the mask of the embedding's dropout; what the head keeps. */
     account.logits = pw_plan_peak(plan, stage, embedding_held, plan) *
                      (8 * tokens + (plan->stack.dropout ? tokens * h / divisor : 0));
-    double heads = pw_plan_peak(plan, stage, head_held, plan);
-    account.logits += heads * head_activations(plan);
+    double heads = pw_plan_peak(plan, stage, head_held, plan), embedding = account.logits;
+    /* The fullest moment: at the loss, or in the backward pass of a layer, when the logits are gone. */
+    double kept = heads * head_activations(plan, false), loss = heads * head_activations(plan, true), working = working_set(plan);
+    account.logits = embedding + fmax(kept, loss > kept + working ? loss : 0);
+    if (!(loss > kept + working)) account.buffers += working;
     if (heads > 0 && plan->model->prediction_layers) /* a layer, two states joined; the head's peak is one at a time */
         account.activations += (double)plan->model->prediction_layers *
                                (layers_activations(plan, plan->shape.layers - 1, 1, plan->desc->recompute) +
@@ -204,11 +252,12 @@ pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, i
     if (plan->p > 1) /* a message each way, each direction; of both chunks where they go opposite ways */
         account.buffers += (plan->order->splits ? 4 * (double)plan->v : 4) * element * tokens * h / divisor;
     if (plan->c > 1) account.buffers += pw_plan_context_buffers(plan);
-    if (plan->desc->recompute == PW_RECOMPUTE_FULL) account.buffers += largest_layer(plan, PW_RECOMPUTE_NONE);
 
     double used = account.weights + account.gradients + account.optimizer + account.activations + account.logits +
                   account.buffers;
-    account.reserve = plan->stack.reserve_bytes + plan->stack.fragmentation * used;
+    double changing = account.activations + account.logits + account.buffers;
+    account.fragmentation = plan->stack.fragmentation * changing;
+    account.reserve = plan->stack.reserve_bytes + account.fragmentation;
     account.total = used + account.reserve;
     account.capacity = device->memory_bytes;
     return account;

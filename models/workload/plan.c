@@ -95,6 +95,8 @@ static const pw_field train_fields[] = {
      "With zero3 and offload_optimizer, parameters are in host memory and come over the host link before each use."},
     {"offload_activations", PW_FIELD_BOOL, PW_UNIT_NONE, AT(offload_activations), 0, 0, "false", NULL, NULL,
      "What the backward pass needs of a layer waits in host memory."},
+    {"fp8_activations", PW_FIELD_BOOL, PW_UNIT_NONE, AT(fp8_activations), 0, 0, "false", NULL, NULL,
+     "With fp8, the input of the MLP's activation is kept in 8 bits for the backward pass."},
     COUNT_FIELD(expert_parallel, 1, "1", "GPUs that share the experts of a layer; of those that share data, context and tensors."),
     COUNT_FIELD(expert_tensor_parallel, 1, "1", "GPUs that share every expert."),
     {"expert_imbalance", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(expert_imbalance), 1, 1e6, "1", NULL, NULL,
@@ -302,6 +304,10 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->optimizer_bytes += plan->optimizer.state_bytes - adam.state_bytes;
     plan->update_bytes = plan->optimizer.update_bytes - adam.update_bytes;
     PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
+    PW_TRY(pw_plan_fp8_weights(catalogue, device, plan, file, line, error));
+    if (desc->fp8_activations && !pw_plan_casts(plan))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "leave fp8_activations out, or use precision = \"fp8\"",
+                       "train.fp8_activations keeps in 8 bits what %s computes", plan->format.name);
     PW_TRY(pw_plan_trainable(catalogue, plan, file, line, error));
     PW_TRY(pw_plan_offload(plan, file, line, error));
     return pw_plan_experts(catalogue, plan, file, line, error);

@@ -56,7 +56,7 @@ typedef struct pw_expert_plan {
 
 /* Row of table adapters: bytes per element of a matrix's input and output, beside the adapter's multiplies. */
 typedef struct pw_adapter {
-    double input_forward, output_forward, input_backward, output_backward, kernels_forward, kernels_backward;
+    double input_forward, output_forward, input_backward, output_backward, kernels_forward, kernels_backward, kept_input;
     const char *source;
 } pw_adapter;
 
@@ -94,6 +94,7 @@ typedef struct pw_plan {
     pw_attention_slowdown attention; /* of fused attention against the fitted kernel */
     double gradient_wire_bytes, parameter_wire_bytes, bucket_bytes;
     double gradient_bytes, optimizer_bytes; /* kept per parameter */
+    double matrix_bytes; /* of a layer's weight in use: the format's, or fp8 and its transpose */
     pw_expert_plan experts;
     uint32_t modules; /* set of 1 << pw_module: computed again in the backward pass */
     pw_optimizer optimizer;
@@ -114,6 +115,10 @@ extern const char *const pw_sharding_names[];
 pw_memory_account pw_plan_memory(const pw_plan *plan, const pw_device *device, int64_t stage);
 /* memory.c: bytes that one layer and micro-batch leaves for the backward pass. */
 double pw_plan_layer_activations(const pw_plan *plan, pw_layer_kind kind, int recompute);
+
+/* fp8_weights.c: what weights of layers take where they are kept in fp8; for pw_plan_make. */
+pw_status pw_plan_fp8_weights(const pw_catalogue *catalogue, const pw_device *device, pw_plan *plan, const char *file, int line,
+                              pw_error *error);
 
 /* Operations of a step on one rank of every stage together, roughly. */
 double pw_plan_operations(const pw_plan *plan);

@@ -95,6 +95,7 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
     PW_TRY(number_of(reserve, (size_t)reserve_row, "context", &context, error));
     PW_TRY(number_of(reserve, (size_t)reserve_row, "communication", &communication, error));
     PW_TRY(number_of(reserve, (size_t)reserve_row, "fragmentation", &stack->fragmentation, error));
+    PW_TRY(number_of(reserve, (size_t)reserve_row, "inner_gradients", &stack->inner_gradients, error));
     stack->reserve_bytes = context + communication;
     return PW_OK;
 }

@@ -90,7 +90,8 @@ typedef struct pw_stack {
     PW_STACK_NUMBER_MAP(PW_STACK_NUMBER)
 #undef PW_STACK_NUMBER
     double kernel_time_factor; /* table stack-factors: fitted on whole steps; 1 where there is none */
-    double reserve_bytes, fragmentation; /* table memory-reserve: context and libraries; share of the rest */
+    double reserve_bytes, fragmentation; /* table memory-reserve: context and libraries; share of activations and buffers */
+    double inner_gradients; /* likewise: 1: gradients of the inner matrices' outputs have tensors of their own; 0: they overwrite them */
     pw_stack_experts experts;            /* read by pw_stack_read_experts */
 } pw_stack;
 

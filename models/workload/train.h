@@ -103,6 +103,7 @@ typedef struct pw_train_desc {
     int64_t shard_group;     /* ranks (data x context) that share what is sharded, the rest repeat it (HSDP); 0: all */
     int reshard, hold_gradients; /* switches as above */
     bool offload_optimizer, offload_parameters, offload_activations; /* to host memory; the CPU updates the optimizer */
+    bool fp8_activations; /* fp8: the input of the MLP's activation is kept in 8 bits */
     double prefetch;         /* zero3: layers gathered ahead of their use; NaN: the stack's */
     int64_t expert_parallel, expert_tensor_parallel; /* ranks that share the experts of a layer; that share every expert */
     double expert_imbalance; /* tokens of the busiest expert-parallel rank over the mean */
@@ -119,6 +120,7 @@ typedef struct pw_memory_account {
     double logits;       /* embedding, output layer and loss, at the peak */
     double buffers;      /* gathered activations, messages, the layer being recomputed */
     double reserve;      /* context, libraries, fragmentation */
+    double fragmentation; /* of the reserve: what an allocator holds beside the tensors */
     double total, capacity;
     double host;         /* offloaded: bytes of host memory per GPU, not in the total */
 } pw_memory_account;

@@ -36,7 +36,8 @@ static pw_status read_adapter(const pw_catalogue *catalogue, pw_adapter *adapter
     const struct { const char *column; double *value; } numbers[] = {
         {"input_forward", &adapter->input_forward},     {"output_forward", &adapter->output_forward},
         {"input_backward", &adapter->input_backward},   {"output_backward", &adapter->output_backward},
-        {"kernels_forward", &adapter->kernels_forward}, {"kernels_backward", &adapter->kernels_backward}};
+        {"kernels_forward", &adapter->kernels_forward}, {"kernels_backward", &adapter->kernels_backward},
+        {"kept_input", &adapter->kept_input}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         *numbers[i].value = pw_table_number_of(table, (size_t)row, numbers[i].column);
         if (!(*numbers[i].value >= 0 && *numbers[i].value <= 1000))

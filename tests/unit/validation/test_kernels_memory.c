@@ -65,7 +65,8 @@ PW_TEST(the_baseline_of_memory_is_its_closed_form) {
     scratch_file(&s, "split-memory.csv", "source,model,side\npaper,gpt-a,check\n");
     scratch_file(&s, "layouts.csv", "model,vocabulary,kv_heads,gated_mlp,tied,biases,learned_positions\ngpt,51200,,0,1,1,1\n,,,0,1,1,1\n");
     scratch_words(&s);
-    scratch_file(&s, "memory-software.csv", "source,stack,layout,head\n,megatron-2021,,\n");
+    scratch_file(&s, "memory-software.csv", "source,stack,layout,head,counts\n,megatron-2021,,,device\n");
+    scratch_file(&s, "memory-plans.csv", "source,tp,pp,dp\n");
     scratch_file(&s, "data/training-memory.csv",
                  "id,source,kind,model,gpu,tp,pp,dp,mbs,seq_len,layers,hidden,heads,precision,recompute,sharding,value,unit\n"
                  "1,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GiB\n"
@@ -76,14 +77,13 @@ PW_TEST(the_baseline_of_memory_is_its_closed_form) {
                  "6,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,-3,GiB\n"
                  "7,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,3,sequences\n"
                  "8,paper,max-batch,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GB\n"
-                 "9,a lora,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GB\n"
                  "10,paper,activations,bert,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GB\n"
                  "11,paper,activations,gpt-a,A100-80,,1,1,1,2048,48,6144,64,fp16,none,none,3,GB\n"
                  "12,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp16,none,by some means,3,GB\n"
                  "13,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp64,none,none,3,GB\n"
                  "14,paper,activations,gpt-a,nobody's,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GB\n"
                  "15,paper,activations,gpt-a,A100-80,8,1,1,1,2048,many,6144,64,fp16,none,none,3,GB\n");
-    static const char *const reasons[] = {"no value", "not positive", "unit 'sequences'", "kind 'max-batch'", "LoRA", "known family",
+    static const char *const reasons[] = {"no value", "not positive", "unit 'sequences'", "kind 'max-batch'", "known family",
                                           "leaves out the plan", "sharding", "precision", "not in the catalogue", "'many' is no number", NULL};
     PW_EXPECT(pw_validation_run(&pw_suite_memory, s.catalogue, &(pw_validation_options){0}, s.arena, &v, &s.error) == PW_OK);
     for (int i = 0; i < 4; i++) PW_EXPECT_TEXT(v.predictions[i].why, "");

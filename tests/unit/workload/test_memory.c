@@ -111,7 +111,36 @@ PW_TEST(fp8_keeps_the_inputs_of_linear_layers_in_a_byte) {
     desc.precision = PW_PRECISION_FP8;
     double narrow = account(&desc, "H100-SXM5-80GB", 0).activations;
     PW_EXPECT_NEAR(wide, 32.0 * 8192 / 2 * (8 * 4096 + 4 * 4096 + 4 * 1024 + 6 * 14336.0), 1e-12);
-    PW_EXPECT_NEAR(wide - narrow, 32.0 * 8192 / 2 * (2 * 4096 + 4096 + 14336.0), 1e-12);
+    /* Fused attention keeps its own output in 16 bits beside the narrow copy. */
+    PW_EXPECT_NEAR(wide - narrow, 32.0 * 8192 / 2 * (2 * 4096 + 14336.0 - 4096), 1e-12);
+    desc.fp8_activations = true; /* gate and input of SwiGLU in a byte each */
+    PW_EXPECT_NEAR(narrow - account(&desc, "H100-SXM5-80GB", 0).activations, 32.0 * 8192 / 2 * 2 * 14336.0, 1e-12);
+}
+
+PW_TEST(fp8_weights_take_a_byte_and_one_for_the_transpose_where_it_is_needed) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "nemo-2025", 8192, 16);
+    desc.data_parallel = 8;
+    double wide = account(&desc, "H100-SXM5-80GB", 0).weights;
+    double matrices = pw_model_parameters(&model) - 2 * 128256.0 * 4096 - 4096;
+    PW_EXPECT_NEAR(wide, 2 * pw_model_parameters(&model), 1e-12);
+    desc.precision = PW_PRECISION_FP8;
+    PW_EXPECT_NEAR(account(&desc, "H100-SXM5-80GB", 0).weights, wide, 1e-12);
+    PW_EXPECT_NEAR(wide - account(&desc, "B200", 0).weights, matrices, 1e-12);
+}
+
+/* At the loss the logits are there and no layer is at work; in a layer's backward pass the logits are gone. */
+PW_TEST(the_account_shows_the_fullest_moment) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "nemo-2024", 8192, 16);
+    desc.data_parallel = 8;
+    pw_memory_account loss = account(&desc, "H100-SXM5-80GB", 0);
+    PW_EXPECT(loss.logits > 6.0 * 8192 * 128256);
+    PW_EXPECT_NEAR(loss.buffers, 0, 0);
+    model.vocabulary = 1024; /* the logits are few: gradients of a layer's output, of the activation, of gate and input */
+    pw_memory_account layer = account(&desc, "H100-SXM5-80GB", 0);
+    PW_EXPECT_NEAR(layer.buffers, 2.0 * 8192 * (4096 + 3 * 14336.0), 1e-12);
+    PW_EXPECT_NEAR(layer.logits, 8.0 * 8192 + 4.0 * 8192 * 4096, 1e-12);
 }
 
 PW_TEST(parts_of_the_account_add_up_to_its_total) {
