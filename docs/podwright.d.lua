@@ -86,6 +86,7 @@
 ---@field offload_optimizer? boolean The optimizer's state is in host memory, and the CPUs update it.
 ---@field offload_parameters? boolean With zero3 and offload_optimizer, parameters are in host memory and come over the host link before each use.
 ---@field offload_activations? boolean What the backward pass needs of a layer waits in host memory.
+---@field fp8_activations? boolean With fp8, the input of the MLP's activation is kept in 8 bits for the backward pass.
 ---@field expert_parallel? integer GPUs that share the experts of a layer; of those that share data, context and tensors.
 ---@field expert_tensor_parallel? integer GPUs that share every expert.
 ---@field expert_imbalance? number Tokens of the busiest expert-parallel rank over the mean; 1: balance is forced, as benchmarks do.
