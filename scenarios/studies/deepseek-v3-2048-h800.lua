@@ -23,5 +23,6 @@ return o.scenario "DeepSeek-V3 on 2,048 H800" {
     sharding          = "zero1",
     stack             = "hai-llm-2024",
     recompute_modules = "layernorm, mla_up_proj",
+    fp8_activations   = true, -- SwiGLU inputs are stored in fp8 (section 3.3)
   },
 }
