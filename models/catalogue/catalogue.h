@@ -78,6 +78,10 @@ double pw_table_number_at(const pw_table *table, size_t row, size_t column);
 /* The same by the column's name; without such a column as for an empty cell. */
 const char *pw_table_text_of(const pw_table *table, size_t row, const char *column);
 double pw_table_number_of(const pw_table *table, size_t row, const char *column);
+/* The same for a number that must be there, finite and at least 0: else PW_BAD_INPUT with the row's file:line. */
+pw_status pw_table_amount_of(const pw_table *table, size_t row, const char *column, double *value, pw_error *error);
+/* "HEAD a b c": the names of all rows behind `head`, as far as they fit into text[size]; for hints. Returns text. */
+const char *pw_table_names(const pw_table *table, const char *head, char *text, size_t size);
 int pw_table_line(const pw_table *table, size_t row);
 
 /* Finds NAME or NAME.FIELD in any table; prints value, unit, provenance, source, file:line into a text buffer owned by

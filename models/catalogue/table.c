@@ -1,6 +1,7 @@
 /* Reads one CSV file into a table: header "name [unit]", one row per thing, every cell kept as text and, where it is a
  * number, in SI units. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -203,6 +204,20 @@ const char *pw_table_text_of(const pw_table *table, size_t row, const char *colu
 double pw_table_number_of(const pw_table *table, size_t row, const char *column) {
     int found = pw_table_find_column(table, column);
     return found < 0 ? NAN : pw_table_number_at(table, row, (size_t)found);
+}
+
+pw_status pw_table_amount_of(const pw_table *table, size_t row, const char *column, double *value, pw_error *error) {
+    *value = pw_table_number_of(table, row, column);
+    if (*value >= 0 && isfinite(*value)) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "give a number of at least 0",
+                   "%s: column '%s' is missing or out of range", pw_table_text_at(table, row, 0), column);
+}
+
+const char *pw_table_names(const pw_table *table, const char *head, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "%s", head);
+    for (size_t row = 0; row < pw_table_rows(table) && used < size; row++)
+        used += (size_t)snprintf(text + used, size - used, " %s", pw_table_text_at(table, row, 0));
+    return text;
 }
 
 int pw_table_line(const pw_table *table, size_t row) { return row < table->rows ? table->lines[row] : 0; }

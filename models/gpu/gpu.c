@@ -227,11 +227,8 @@ pw_status pw_gpu_launch_s(const pw_catalogue *catalogue, const char *host, doubl
     if (column < 0)
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), 1, NULL, "the table has no column \"launch\"");
     if (row < 0) {
-        char hint[200] = "known kinds:";
-        for (size_t i = 0; i < pw_table_rows(table); i++) {
-            size_t used = strlen(hint);
-            snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
-        }
+        char hint[200];
+        pw_table_names(table, "known kinds:", hint, sizeof hint);
         return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, hint, "unknown kind of host CPU \"%s\"", host);
     }
     *launch_s = pw_table_number_at(table, (size_t)row, (size_t)column);

@@ -19,10 +19,8 @@ static pw_status read_precision(const pw_table *table, size_t row, const char *c
 }
 
 static pw_status unknown_format(const pw_table *table, int index, const char *file, int line, pw_error *error) {
-    char hint[300] = "number formats:";
-    size_t used = strlen(hint);
-    for (size_t row = 0; row < pw_table_rows(table) && used < sizeof hint; row++)
-        used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, row, 0));
+    char hint[300];
+    pw_table_names(table, "number formats:", hint, sizeof hint);
     return pw_fail(error, PW_UNSUPPORTED, file, line, hint, "training in %s is not modelled",
                    index >= 0 && index < PW_FORMAT_COUNT ? pw_format_names[index] : "an unknown format");
 }

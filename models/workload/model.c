@@ -123,10 +123,8 @@ pw_status pw_model_preset(const pw_catalogue *catalogue, const char *name, pw_mo
     PW_TRY(pw_catalogue_need(catalogue, "models", &table, error));
     int row = pw_table_find_row(table, name);
     if (row < 0) {
-        char hint[700] = "models:";
-        size_t used = strlen(hint);
-        for (size_t i = 0; i < pw_table_rows(table) && used < sizeof hint; i++)
-            used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
+        char hint[700];
+        pw_table_names(table, "models:", hint, sizeof hint);
         return pw_fail(error, PW_NOT_FOUND, NULL, 0, hint, "no model is called '%s'", name);
     }
     PW_TRY(pw_description_defaults(&pw_model_kind, model, arena, error));

@@ -4,10 +4,8 @@
 #include <string.h>
 
 static pw_status unknown_optimizer(const pw_table *table, const char *name, const char *file, int line, pw_error *error) {
-    char hint[300] = "optimizers:";
-    size_t used = strlen(hint);
-    for (size_t row = 0; row < pw_table_rows(table) && used < sizeof hint; row++)
-        used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, row, 0));
+    char hint[300];
+    pw_table_names(table, "optimizers:", hint, sizeof hint);
     return pw_fail(error, PW_NOT_FOUND, file, line, hint, "no optimizer is called '%s'", name);
 }
 

@@ -1,118 +1,74 @@
 /* One call from a description to an answer: cluster, memory check, lowering, execution, blame, result. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "models/workload/trainable.h"
-#include "models/workload/clock.h"
 #include "models/workload/lower.h"
-#include "models/workload/session.h"
+#include "models/workload/machine.h"
+#include "models/workload/trainable.h"
 
-/* What a run needs besides its simulation; torn down in reverse. */
 typedef struct prepared {
-    pw_cluster *cluster;
-    pw_gpu *gpu;
-    pw_collectives *collectives;
+    pw_machine machine;
     pw_plan plan;
     pw_job *job;
-    double clock_ratio;
-    const char *clock_source;
-    pw_variability_desc variability;
 } prepared;
-
-static void tear_down(prepared *s) {
-    if (s->collectives) pw_collectives_destroy(s->collectives);
-    if (s->gpu) pw_gpu_destroy(s->gpu);
-    if (s->cluster) pw_cluster_destroy(s->cluster);
-}
 
 /* --- Notes --------------------------------------------------------------------------------------------------------- */
 
-typedef struct notes {
-    pw_arena *arena;
-    const char **items;
-    uint32_t count, capacity;
-    bool out_of_memory;
-} notes;
-
-__attribute__((format(printf, 2, 3))) static void note(notes *to, const char *format, ...) {
-    char text[900];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    const char *kept = to->count < to->capacity ? pw_arena_text(to->arena, text) : NULL;
-    if (!kept) to->out_of_memory = true;
-    else to->items[to->count++] = kept;
-}
-
 static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result *result, pw_error *error) {
     const pw_plan *plan = &s->plan;
-    notes to = {.arena = arena, .capacity = 20};
-    to.items = pw_arena_alloc(arena, to.capacity * sizeof *to.items);
-    if (!to.items) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
-    note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
+    pw_notes to = {.arena = arena};
+    pw_note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
     if (!isnan(plan->format.gradient_bytes))
-        note(&to, "Number format %s: %s (%s).", plan->format.name, plan->format.text, plan->format.source);
+        pw_note(&to, "Number format %s: %s (%s).", plan->format.name, plan->format.text, plan->format.source);
     if (!pw_plan_trains_all(plan)) {
         double trained = 0;
         for (int64_t stage = 0; stage < plan->p; stage++) trained += (double)plan->t * pw_plan_stage_trained(plan, stage);
-        note(&to, "Partial training: %.4g million weights get gradients; model FLOPs count the gradients of those alone, and of "
+        pw_note(&to, "Partial training: %.4g million weights get gradients; model FLOPs count the gradients of those alone, and of "
              "inputs where the backward pass goes through%s%s.", trained / 1e6,
              plan->desc->trainable == PW_TRAIN_LORA ? "; adapters: " : "",
              plan->desc->trainable == PW_TRAIN_LORA ? plan->adapter.source : "");
     }
     if (plan->desc->padding > 0)
-        note(&to, "Sequences hold %lld tokens in the mean: %.3g %% of their positions are left out.", (long long)plan->sequence,
+        pw_note(&to, "Sequences hold %lld tokens in the mean: %.3g %% of their positions are left out.", (long long)plan->sequence,
              100 * plan->desc->padding);
     if (strcmp(plan->optimizer.name, "adamw") != 0)
-        note(&to, "Optimizer %s: %s (%s).", plan->optimizer.name, plan->optimizer.text, plan->optimizer.source);
-    note(&to, "Matrix multiplies in %s: %s.", pw_precision_names[plan->precision],
-         pw_gpu_provenance(s->gpu, PW_KERNEL_GEMM, plan->precision));
+        pw_note(&to, "Optimizer %s: %s (%s).", plan->optimizer.name, plan->optimizer.text, plan->optimizer.source);
+    pw_note(&to, "Matrix multiplies in %s: %s.", pw_precision_names[plan->precision],
+         pw_gpu_provenance(s->machine.gpu, PW_KERNEL_GEMM, plan->precision));
     if (plan->stack.flash_attention)
-        note(&to, "Attention: %s.", pw_gpu_provenance(s->gpu, PW_KERNEL_ATTENTION, plan->precision16));
-    note(&to, "Kernels that move memory: %s.", pw_gpu_provenance(s->gpu, PW_KERNEL_ELEMENTWISE, plan->precision16));
-    note(&to, "Collectives: %s.", pw_collectives_provenance(s->collectives));
+        pw_note(&to, "Attention: %s.", pw_gpu_provenance(s->machine.gpu, PW_KERNEL_ATTENTION, plan->precision16));
+    pw_note(&to, "Kernels that move memory: %s.", pw_gpu_provenance(s->machine.gpu, PW_KERNEL_ELEMENTWISE, plan->precision16));
+    pw_note(&to, "Collectives: %s.", pw_collectives_provenance(s->machine.collectives));
     if (plan->model->experts)
-        note(&to, "Experts: %s (%s); tokens of the busiest rank over the mean: %.3g.", plan->stack.experts.text,
+        pw_note(&to, "Experts: %s (%s); tokens of the busiest rank over the mean: %.3g.", plan->stack.experts.text,
              plan->stack.experts.source, plan->desc->expert_capacity > 0 ? plan->desc->expert_capacity : plan->desc->expert_imbalance);
-    if (s->clock_source && *s->clock_source)
-        note(&to, "GPUs run at %.3f of the reference clock: %s.", s->clock_ratio, s->clock_source);
-    else if (s->clock_ratio == 1) note(&to, "GPUs run at the reference clock.");
-    else note(&to, "GPUs run at %.3f of the reference clock, as asked.", s->clock_ratio);
-    if (s->job->kernel_time_factor != 1)
-        note(&to, "Kernel times are multiplied by %.4f: stack %.3f, the rest is what the slowest of the ranks is expected to lose.",
-             s->job->kernel_time_factor, plan->stack.kernel_time_factor);
-    if (s->variability.draws == PW_DRAWS_SAMPLED) note(&to, "The speed of each rank is drawn from the seed.");
-    if (s->variability.stragglers && s->variability.straggler_slowdown > 1)
-        note(&to, "%lld straggler%s, chosen by the seed, %g times as slow.", (long long)s->variability.stragglers,
-             s->variability.stragglers == 1 ? "" : "s", s->variability.straggler_slowdown);
-    if (plan->order->splits) note(&to, "Schedule %s: %s.", plan->order->name, plan->order->text);
+    pw_machine_note(&s->machine, s->job, plan->stack.kernel_time_factor, &to);
+    if (plan->order->splits) pw_note(&to, "Schedule %s: %s.", plan->order->name, plan->order->text);
     if (plan->sends_anyway)
-        note(&to, "Messages run behind computation, as schedule %s needs; stack %s alone would wait for them.",
+        pw_note(&to, "Messages run behind computation, as schedule %s needs; stack %s alone would wait for them.",
              plan->order->name, plan->stack.name);
     if (plan->desc->optimizer_check == PW_CHECK_LATE)
-        note(&to, "The optimizer's check is late: stages begin the next step without waiting for each other, so the step is the "
+        pw_note(&to, "The optimizer's check is late: stages begin the next step without waiting for each other, so the step is the "
              "time from beginning to end of the stage that takes longest.");
     if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention)
-        note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
+        pw_note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
     if (pw_plan_spreads(plan) && plan->slots % plan->positions)
-        note(&to, "%lld layers do not divide into %lld chunks: they hold %lld or %lld%s.", (long long)plan->shape.layers,
+        pw_note(&to, "%lld layers do not divide into %lld chunks: they hold %lld or %lld%s.", (long long)plan->shape.layers,
              (long long)plan->positions, (long long)(plan->slots / plan->positions),
              (long long)(plan->slots / plan->positions + 1),
              plan->first_short && plan->last_short ? ", with the embedding and the output layer counted as one each" : "");
     else if (pw_plan_spreads(plan) && plan->first_short == 1 && plan->last_short == 1)
-        note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
+        pw_note(&to, "%lld layers: the first and the last chunk have one less, for the embedding and the output layer.",
              (long long)plan->shape.layers);
     if (result->stages[0].memory.host > 0)
-        note(&to, "Offloaded: %.1f GB of host memory per GPU on stage 0.", result->stages[0].memory.host / 1e9);
+        pw_note(&to, "Offloaded: %.1f GB of host memory per GPU on stage 0.", result->stages[0].memory.host / 1e9);
     if (plan->vocabulary != plan->model->vocabulary)
-        note(&to, "The vocabulary is padded from %lld to %lld tokens; model FLOPs count the former.",
+        pw_note(&to, "The vocabulary is padded from %lld to %lld tokens; model FLOPs count the former.",
              (long long)plan->model->vocabulary, (long long)plan->vocabulary);
     if (plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3 && plan->stack.overlap_parameters &&
         pw_plan_data_ranks(plan) > 1)
-        note(&to, "Parameters are gathered behind the first forward passes, as in every step but the first.");
+        pw_note(&to, "Parameters are gathered behind the first forward passes, as in every step but the first.");
     if (to.out_of_memory) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->notes = to.items;
     result->note_count = to.count;
@@ -125,9 +81,9 @@ static pw_status refuse_memory(const prepared *s, const pw_catalogue *catalogue,
                                const pw_memory_account *a, const char *file, int line, pw_arena *arena, pw_error *error) {
     const char *nearest = "";
     char hint[600];
-    const pw_device *device = pw_cluster_device(s->cluster);
-    uint32_t node = pw_cluster_gpus_per_node(s->cluster), domain = pw_cluster_scaleup_domain(s->cluster);
-    PW_TRY(pw_train_nearest_fit(catalogue, device, pw_cluster_gpus(s->cluster), domain > node ? domain : node, desc, arena,
+    const pw_device *device = pw_cluster_device(s->machine.cluster);
+    uint32_t node = pw_cluster_gpus_per_node(s->machine.cluster), domain = pw_cluster_scaleup_domain(s->machine.cluster);
+    PW_TRY(pw_train_nearest_fit(catalogue, device, pw_cluster_gpus(s->machine.cluster), domain > node ? domain : node, desc, arena,
                                 &nearest, error));
     if (*nearest) snprintf(hint, sizeof hint, "the nearest plan that fits: %s", nearest);
     else snprintf(hint, sizeof hint, "no plan near this one fits; use more or larger GPUs, or a smaller model");
@@ -147,7 +103,7 @@ static pw_status check_memory(prepared *s, const pw_catalogue *catalogue, const 
     int64_t fullest = 0;
     for (int64_t stage = 0; stage < s->plan.p; stage++) {
         pw_memory_account *account = &stages[stage].memory;
-        PW_TRY(pw_train_memory(catalogue, pw_cluster_device(s->cluster), &resolved, stage, account, error));
+        PW_TRY(pw_train_memory(catalogue, pw_cluster_device(s->machine.cluster), &resolved, stage, account, error));
         if (account->total > stages[fullest].memory.total) fullest = stage;
     }
     const pw_memory_account *most = &stages[fullest].memory;
@@ -158,41 +114,22 @@ static pw_status check_memory(prepared *s, const pw_catalogue *catalogue, const 
 /* --- Run ---------------------------------------------------------------------------------------------------------- */
 
 /* Ranks drawn one by one are all different, so every one of them is simulated. */
-static pw_status check_draws(const prepared *s, pw_error *error) {
+static pw_status check_draws(const prepared *s, const pw_variability_desc *v, pw_error *error) {
     const double most = 1e7; /* operations: about ten seconds */
     double operations = (double)s->plan.ranks * pw_plan_operations(&s->plan) / (double)s->plan.p;
-    if (s->variability.draws != PW_DRAWS_SAMPLED || operations <= most) return PW_OK;
+    if (!v || v->draws != PW_DRAWS_SAMPLED || operations <= most) return PW_OK;
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, "use variability.draws = \"expected\"",
                    "variability.draws = \"sampled\" simulates each of %lld ranks, about %.1g operations: too many", (long long)s->plan.ranks,
                    operations);
 }
 
-static pw_status vary(prepared *s, const pw_catalogue *catalogue, const pw_train_desc *desc, uint64_t seed, pw_arena *arena,
-                      pw_error *error) {
-    pw_variability_desc *v = &s->variability;
-    PW_TRY(pw_variability_resolve(catalogue, desc->variability, v, error));
-    if (v->stragglers > s->plan.ranks)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "variability.stragglers %lld are more than the %lld GPUs",
-                       (long long)v->stragglers, (long long)s->plan.ranks);
-    PW_TRY(check_draws(s, error));
-    if (v->draws == PW_DRAWS_EXPECTED) s->job->kernel_time_factor *= 1 + pw_variability_slowest(v, s->plan.ranks);
-    return pw_variability_draw(v, seed, s->plan.ranks, arena, &s->job->slowdown_of_rank, error);
-}
-
 static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
-                         const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
+                         const pw_train_desc *desc, const pw_run_options *options, const char *file, int line,
                          pw_arena *arena, pw_error *error) {
-    const pw_device *device = pw_cluster_device(s->cluster);
-    PW_TRY(pw_train_lower(catalogue, s->cluster, desc, arena, file, line, &s->job, error));
-    s->clock_ratio = options->clock_ratio > 0 ? options->clock_ratio : 1;
-    if (options->plain) s->job->kernel_time_factor = 1;
-    else if (!(options->clock_ratio > 0))
-        s->clock_ratio = pw_training_clock(catalogue, device, s->plan.precision, &s->clock_source);
-    if (options->kernel_time_factor > 0)
-        s->job->kernel_time_factor *= options->kernel_time_factor / (options->plain ? 1 : s->plan.stack.kernel_time_factor);
-    if (!options->plain) PW_TRY(vary(s, catalogue, desc, options->seed, arena, error));
-    PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &s->gpu, error));
-    return pw_collectives_create(allocator, catalogue, s->cluster, true, &s->collectives, error);
+    PW_TRY(pw_train_lower(catalogue, s->machine.cluster, desc, arena, file, line, &s->job, error));
+    if (!options->plain) PW_TRY(check_draws(s, desc->variability, error));
+    return pw_machine_prepare(&s->machine, allocator, catalogue, options, s->plan.precision, s->plan.stack.kernel_time_factor,
+                              desc->variability, arena, s->job, error);
 }
 
 static void fill_stages(const prepared *s, const pw_session_result *ran, pw_stage_result *stages) {
@@ -239,7 +176,7 @@ static pw_status overlap_steps(const prepared *s, pw_session_result *ran, pw_are
 static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw_stage_result *stages, pw_arena *arena,
                              pw_train_result *result, pw_error *error) {
     const pw_plan *plan = &s->plan;
-    const pw_device *device = pw_cluster_device(s->cluster);
+    const pw_device *device = pw_cluster_device(s->machine.cluster);
     result->step_s = ran->end_s;
     result->parts = ran->parts;
     result->part_count = ran->part_count;
@@ -260,7 +197,8 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
              plan->model->bidirectional ? "full" : "causal", pw_precision_names[plan->precision], peak / 1e12);
     result->mfu_convention = pw_arena_text(arena, convention);
     if (!result->mfu_convention) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
-    result->step_spread = s->variability.spread_from > 0 ? pw_variability_step_spread(&s->variability, plan->ranks) : 0;
+    const pw_variability_desc *v = &s->machine.variability;
+    result->step_spread = v->spread_from > 0 ? pw_variability_step_spread(v, plan->ranks) : 0;
     result->parameters = pw_model_parameters(plan->model);
     result->device = device;
     result->gpus = plan->ranks;
@@ -285,40 +223,36 @@ static pw_status add_interval(const prepared *s, const pw_catalogue *catalogue, 
                               pw_train_result *result, pw_error *error) {
     uint32_t home = 0;
     while (home + 1 < s->job->program_count && strcmp(s->job->programs[home].name, ran->home_program) != 0) home++;
-    return pw_step_interval(catalogue, pw_cluster_device(s->cluster), s->job, home, s->clock_ratio,
+    return pw_step_interval(catalogue, pw_cluster_device(s->machine.cluster), s->job, home, s->machine.clock_ratio,
                             class_of(&s->plan, &ran->programs[home], ran->end_s),
                             ran->end_s, ran->programs[home].compute_s, arena, &result->interval, error);
 }
 
 static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,
-                     const pw_cluster_desc *cluster, const pw_train_desc *desc, const pw_train_options *options,
+                     const pw_cluster_desc *cluster, const pw_train_desc *desc, const pw_run_options *options,
                      const char *file, int line, pw_arena *arena, pw_train_result *result, pw_error *error) {
-    PW_TRY(pw_cluster_create(allocator, catalogue, cluster, &s->cluster, error));
-    PW_TRY(pw_plan_make(catalogue, pw_cluster_device(s->cluster), pw_cluster_gpus(s->cluster), desc, &s->plan, file, line,
+    PW_TRY(pw_machine_open(allocator, catalogue, cluster, &s->machine, error));
+    PW_TRY(pw_plan_make(catalogue, pw_cluster_device(s->machine.cluster), pw_cluster_gpus(s->machine.cluster), desc, &s->plan, file, line,
                         error));
     pw_stage_result *stages = pw_arena_alloc(arena, (size_t)s->plan.p * sizeof *stages);
     if (!stages) return pw_fail(error, PW_NO_MEMORY, file, line, NULL, "no memory for a result");
     PW_TRY(check_memory(s, catalogue, desc, options->ignore_memory, file, line, arena, stages, error));
     PW_TRY(prepare(s, allocator, catalogue, desc, options, file, line, arena, error));
-    pw_session_config config = {.allocator = allocator, .cluster = s->cluster, .gpu = s->gpu,
-                                .collectives = s->collectives, .clock_ratio = s->clock_ratio, .seed = options->seed,
-                                .unfolded = options->unfolded, .interrupt = options->interrupt, .sinks = options->sinks,
-                                .sink_count = options->sink_count};
     pw_session_result ran;
-    PW_TRY(pw_session_run(&config, s->job, arena, &ran, error));
+    PW_TRY(pw_machine_run(&s->machine, allocator, options, s->job, arena, &ran, error));
     PW_TRY(overlap_steps(s, &ran, arena, error));
     PW_TRY(fill_result(s, &ran, stages, arena, result, error));
     return add_interval(s, catalogue, &ran, arena, result, error);
 }
 
 pw_status pw_train_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
-                       const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
+                       const pw_train_desc *desc, const pw_run_options *options, const char *file, int line,
                        pw_arena *arena, pw_train_result *result, pw_error *error) {
-    static const pw_train_options defaults = {0};
+    static const pw_run_options defaults = {0};
     prepared s = {0};
     memset(result, 0, sizeof *result);
     pw_status status = run(&s, allocator, catalogue, cluster, desc, options ? options : &defaults, file, line, arena, result,
                            error);
-    tear_down(&s);
+    pw_machine_close(&s.machine);
     return status;
 }

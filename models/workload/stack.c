@@ -4,13 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static pw_status number_of(const pw_table *table, size_t row, const char *column, double *value, pw_error *error) {
-    *value = pw_table_number_of(table, row, column);
-    if (*value >= 0 && isfinite(*value)) return PW_OK;
-    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "give a number of at least 0",
-                   "%s: column '%s' is missing or out of range", pw_table_text_at(table, row, 0), column);
-}
-
 /* Architectures are words of one cell; "Blackwell Ultra" counts as Blackwell. */
 static bool knows_arch(const char *archs, const char *arch) {
     size_t length = strcspn(arch, " ");
@@ -40,11 +33,19 @@ static size_t newest_row(const pw_table *table, const char *arch) {
 }
 
 static pw_status unknown_stack(const pw_table *table, const char *name, const char *file, int line, pw_error *error) {
-    char hint[600] = "stacks:";
-    size_t used = strlen(hint);
-    for (size_t row = 0; row < pw_table_rows(table) && used < sizeof hint; row++)
-        used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, row, 0));
+    char hint[600];
+    pw_table_names(table, "stacks:", hint, sizeof hint);
     return pw_fail(error, PW_NOT_FOUND, file, line, hint, "no software stack is called '%s'", name);
+}
+
+pw_status pw_stack_factor(const pw_catalogue *catalogue, const char *name, double *factor, pw_error *error) {
+    const pw_table *table = pw_catalogue_table(catalogue, "stack-factors");
+    int row = table ? pw_table_find_row(table, name) : -1;
+    *factor = 1;
+    if (row >= 0) PW_TRY(pw_table_amount_of(table, (size_t)row, "factor", factor, error));
+    if (*factor > 0) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, (size_t)row), "above 0",
+                   "the factor of stack %s is out of range", name);
 }
 
 pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_stack *stack,
@@ -65,37 +66,31 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
     stack->text = pw_table_text_of(table, row, "text");
     stack->source = pw_table_text_of(table, row, "source");
     double value;
-    PW_TRY(number_of(table, row, "year", &value, error));
+    PW_TRY(pw_table_amount_of(table, row, "year", &value, error));
     stack->year = (int64_t)value;
 #define READ_SWITCH(column)                                   \
-    PW_TRY(number_of(table, row, #column, &value, error));    \
+    PW_TRY(pw_table_amount_of(table, row, #column, &value, error));    \
     stack->column = value != 0;
     PW_STACK_SWITCH_MAP(READ_SWITCH)
 #undef READ_SWITCH
-#define READ_NUMBER(column) PW_TRY(number_of(table, row, #column, &stack->column, error));
+#define READ_NUMBER(column) PW_TRY(pw_table_amount_of(table, row, #column, &stack->column, error));
     PW_STACK_NUMBER_MAP(READ_NUMBER)
 #undef READ_NUMBER
     if (!(stack->tp_exposed <= 1))
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "tp_exposed is 0 to 1",
                        "stack %s has a value out of range", stack->name);
 
-    const pw_table *factors = pw_catalogue_table(catalogue, "stack-factors");
-    int factor_row = factors ? pw_table_find_row(factors, stack->name) : -1;
-    stack->kernel_time_factor = 1;
-    if (factor_row >= 0) PW_TRY(number_of(factors, (size_t)factor_row, "factor", &stack->kernel_time_factor, error));
-    if (!(stack->kernel_time_factor > 0))
-        return pw_fail(error, PW_BAD_INPUT, pw_table_file(factors), pw_table_line(factors, (size_t)factor_row), "above 0",
-                       "the factor of stack %s is out of range", stack->name);
+    PW_TRY(pw_stack_factor(catalogue, stack->name, &stack->kernel_time_factor, error));
 
     int reserve_row = pw_table_find_row(reserve, stack->name);
     if (reserve_row < 0)
         return pw_fail(error, PW_NOT_FOUND, pw_table_file(reserve), 0, "add a row with the stack's name",
                        "the memory reserve of stack %s is unknown", stack->name);
     double context, communication;
-    PW_TRY(number_of(reserve, (size_t)reserve_row, "context", &context, error));
-    PW_TRY(number_of(reserve, (size_t)reserve_row, "communication", &communication, error));
-    PW_TRY(number_of(reserve, (size_t)reserve_row, "fragmentation", &stack->fragmentation, error));
-    PW_TRY(number_of(reserve, (size_t)reserve_row, "inner_gradients", &stack->inner_gradients, error));
+    PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "context", &context, error));
+    PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "communication", &communication, error));
+    PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "fragmentation", &stack->fragmentation, error));
+    PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "inner_gradients", &stack->inner_gradients, error));
     stack->reserve_bytes = context + communication;
     return PW_OK;
 }
@@ -105,15 +100,13 @@ pw_status pw_stack_read_experts(const pw_catalogue *catalogue, pw_stack *stack, 
     PW_TRY(pw_catalogue_need(catalogue, "stack-experts", &table, error));
     int row = pw_table_find_row(table, stack->name);
     if (row < 0) {
-        char hint[400] = "stacks with experts:";
-        size_t used = strlen(hint);
-        for (size_t i = 0; i < pw_table_rows(table) && used < sizeof hint; i++)
-            used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
+        char hint[400];
+        pw_table_names(table, "stacks with experts:", hint, sizeof hint);
         return pw_fail(error, PW_UNSUPPORTED, file, line, hint, "how stack %s runs experts and latent attention is not on file", stack->name);
     }
     stack->experts.text = pw_table_text_of(table, (size_t)row, "text");
     stack->experts.source = pw_table_text_of(table, (size_t)row, "source");
-#define READ_EXPERT(column) PW_TRY(number_of(table, (size_t)row, #column, &stack->experts.column, error));
+#define READ_EXPERT(column) PW_TRY(pw_table_amount_of(table, (size_t)row, #column, &stack->experts.column, error));
     PW_STACK_EXPERT_MAP(READ_EXPERT)
 #undef READ_EXPERT
     if (stack->experts.exposed <= 1) return PW_OK;

@@ -99,6 +99,9 @@ typedef struct pw_stack {
  * the nearest name, or with file:line on a cell that is out of range. */
 pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_stack *stack,
                         const char *file, int line, pw_error *error);
+/* Factor of a stack of any kind of training on kernel and host time: table stack-factors, 1 where it has no row. Fails with file:line on
+ * a bad cell. */
+pw_status pw_stack_factor(const pw_catalogue *catalogue, const char *name, double *factor, pw_error *error);
 /* Fills stack->experts; PW_UNSUPPORTED when the stack has no row in stack-experts. */
 pw_status pw_stack_read_experts(const pw_catalogue *catalogue, pw_stack *stack, const char *file, int line, pw_error *error);
 

@@ -17,7 +17,7 @@
 #include "models/program/executor.h"
 #include "models/workload/format.h"
 #include "models/workload/interval.h"
-#include "models/workload/variability.h"
+#include "models/workload/machine.h"
 
 typedef enum pw_head { PW_HEAD_LANGUAGE_MODEL, PW_HEAD_MASKED_LM, PW_HEAD_SPAN } pw_head; /* see head.h */
 
@@ -139,18 +139,6 @@ pw_status pw_train_nearest_fit(const pw_catalogue *catalogue, const pw_device *d
 pw_status pw_train_lower(const pw_catalogue *catalogue, const pw_cluster *cluster, const pw_train_desc *desc,
                          pw_arena *arena, const char *file, int line, pw_job **job, pw_error *error);
 
-typedef struct pw_train_options {
-    uint64_t seed;
-    bool ignore_memory;    /* run a plan that does not fit (validation of published runs) */
-    bool unfolded;         /* simulate every rank */
-    bool plain;            /* kernels at the reference clock, without sustained clocks and variability: for tests of laws */
-    double clock_ratio;    /* of every GPU; 0: the sustained clock of a training step (training-clocks.csv) */
-    double kernel_time_factor; /* 0: the stack's */
-    const volatile int *interrupt;
-    const pw_sink *sinks;  /* more sinks, e.g. a trace writer */
-    uint32_t sink_count;
-} pw_train_options;
-
 typedef struct pw_stage_result {
     uint32_t stage, layers, ranks;
     double compute_s, communication_s, idle_s, launch_wait_s; /* of the step */
@@ -181,7 +169,7 @@ typedef struct pw_train_result {
 /* The whole run: cluster, memory check (PW_DOES_NOT_FIT with the account and the nearest plan), lowering, execution,
  * blame. Results live in arena. */
 pw_status pw_train_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
-                       const pw_train_desc *desc, const pw_train_options *options, const char *file, int line,
+                       const pw_train_desc *desc, const pw_run_options *options, const char *file, int line,
                        pw_arena *arena, pw_train_result *result, pw_error *error);
 
 #endif

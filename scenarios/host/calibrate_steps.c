@@ -106,7 +106,7 @@ static pw_status read_rows(run *r, pw_csv *csv) {
 /* factor 0: the one on file. */
 static pw_status predict(const run *r, const step *of, double factor, double *seconds) {
     const pw_scenario_desc *desc = &of->scenario.desc;
-    const pw_train_options options = {.seed = 1, .ignore_memory = true, .kernel_time_factor = factor, .interrupt = r->host->interrupt};
+    const pw_run_options options = {.seed = 1, .ignore_memory = true, .kernel_time_factor = factor, .interrupt = r->host->interrupt};
     const pw_origin *place = pw_scenario_origin(&of->scenario, "job");
     pw_train_result result;
     pw_arena *arena = pw_arena_create(r->host->allocator);

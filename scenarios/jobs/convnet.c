@@ -63,7 +63,7 @@ static void put_worker(const pw_convnet_result *ran, pw_run_result *result) {
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_convnet_desc *job = call->desc;
-    const pw_convnet_options options = {.seed = call->seed,
+    const pw_run_options options = {.seed = call->seed,
                                         .ignore_memory = call->ignore_memory,
                                         .unfolded = call->unfolded,
                                         .interrupt = call->interrupt,

@@ -35,7 +35,7 @@ static void put(const pw_recommender_desc *job, const pw_recommender_result *ran
 }
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
-    const pw_recommender_options options = {.seed = call->seed,
+    const pw_run_options options = {.seed = call->seed,
                                             .ignore_memory = call->ignore_memory,
                                             .unfolded = call->unfolded,
                                             .interrupt = call->interrupt,

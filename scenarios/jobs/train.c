@@ -112,7 +112,7 @@ void pw_job_report_train(const pw_train_desc *job, const pw_train_result *train,
 }
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
-    const pw_train_options options = {.seed = call->seed,
+    const pw_run_options options = {.seed = call->seed,
                                       .ignore_memory = call->ignore_memory,
                                       .unfolded = call->unfolded,
                                       .interrupt = call->interrupt,

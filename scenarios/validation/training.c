@@ -25,7 +25,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
 
 pw_status pw_training_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
                           pw_arena *arena, pw_train_result *result, pw_error *error) {
-    pw_train_options options = {
+    pw_run_options options = {
         .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
     return pw_train_run(pw_allocator_default(), context->catalogue, &row->cluster, &row->job, &options, NULL, 0, arena, result,
                         error);

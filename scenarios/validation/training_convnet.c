@@ -77,7 +77,7 @@ pw_status convnet_factor(const pw_validation_context *context, const pw_training
 
 pw_status convnet_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
                       pw_arena *arena, pw_convnet_result *result, pw_error *error) {
-    pw_convnet_options options = {
+    pw_run_options options = {
         .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
     return pw_convnet_run(pw_allocator_default(), context->catalogue, &row->cluster, row->convnet, &options, NULL, 0, arena,
                           result, error);

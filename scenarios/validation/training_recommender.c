@@ -46,7 +46,7 @@ pw_status describe_recommender(description *d, pw_error *error) {
 
 pw_status recommender_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
                           pw_arena *arena, double *step_s, pw_error *error) {
-    pw_recommender_options options = {
+    pw_run_options options = {
         .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
     pw_recommender_result result;
     PW_TRY(pw_recommender_run(pw_allocator_default(), context->catalogue, &row->cluster, row->recommender, &options, NULL, 0,

@@ -16,6 +16,7 @@
 #include "models/program/blame.h"
 #include "models/program/executor.h"
 #include "models/workload/interval.h"
+#include "models/workload/machine.h"
 
 /* --- Models ------------------------------------------------------------------------------------------------------- */
 
@@ -123,17 +124,6 @@ typedef struct pw_convnet_memory { /* bytes per GPU */
     double weights, gradients, optimizer, activations, buffers, reserve, total, capacity;
 } pw_convnet_memory;
 
-typedef struct pw_convnet_options {
-    uint64_t seed;
-    bool ignore_memory, unfolded;
-    bool plain;                /* kernels at the reference clock without the stack's factor: for tests of laws */
-    double clock_ratio;        /* 0: the sustained clock of a training step */
-    double kernel_time_factor; /* 0: the stack's */
-    const volatile int *interrupt;
-    const pw_sink *sinks;
-    uint32_t sink_count;
-} pw_convnet_options;
-
 typedef struct pw_convnet_result {
     double step_s, images_per_s, images_per_s_per_gpu, flops_per_gpu, mfu;
     double parameters, forward_flops;
@@ -158,7 +148,7 @@ pw_status pw_convnet_lower(const pw_catalogue *catalogue, const pw_cluster *clus
 /* Cluster, memory check (PW_DOES_NOT_FIT with the account and the largest batch that fits), lowering, execution, blame.
  * Results live in arena. */
 pw_status pw_convnet_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
-                         const pw_convnet_desc *desc, const pw_convnet_options *options, const char *file, int line,
+                         const pw_convnet_desc *desc, const pw_run_options *options, const char *file, int line,
                          pw_arena *arena, pw_convnet_result *result, pw_error *error);
 
 #endif

@@ -206,8 +206,7 @@ pw_status pw_convnet_plan_lower(const pw_convnet_plan *plan, pw_arena *arena, pw
     job->category_count = CATEGORY_COUNT;
     job->streams = STREAM_COUNT;
     job->slots = SLOT_COUNT;
-    double spread = (double)plan->ranks / plan->stack.jitter_from, doublings = spread > 1 ? pw_log2(spread) : 0;
-    job->kernel_time_factor = plan->stack.kernel_time_factor * (1 + plan->stack.jitter * doublings);
+    job->kernel_time_factor = plan->stack.kernel_time_factor;
     *result = job;
     return PW_OK;
 }

@@ -58,10 +58,8 @@ pw_status pw_image_model_preset(const pw_catalogue *catalogue, const char *name,
     PW_TRY(pw_catalogue_need(catalogue, "convnet-layers", &layers, error));
     int row = pw_table_find_row(table, name);
     if (row < 0) {
-        char hint[500] = "convolutional networks:";
-        size_t used = strlen(hint);
-        for (size_t i = 0; i < pw_table_rows(table) && used < sizeof hint; i++)
-            used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
+        char hint[500];
+        pw_table_names(table, "convolutional networks:", hint, sizeof hint);
         return pw_fail(error, PW_NOT_FOUND, NULL, 0, hint, "no image model is called '%s'", name);
     }
     PW_TRY(read_fields(&pw_image_model_kind, table, (size_t)row, "layers", model, arena, error));

@@ -1,68 +1,27 @@
 /* One call from a description to an answer: cluster, memory check, lowering, execution, blame, result. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "models/workload/clock.h"
 #include "models/workload/convnet/layers.h"
-#include "models/workload/session.h"
 
 typedef struct prepared {
-    pw_cluster *cluster;
-    pw_gpu *gpu;
-    pw_collectives *collectives;
+    pw_machine machine;
     pw_convnet_plan plan;
     pw_job *job;
-    double clock_ratio;
-    const char *clock_source;
 } prepared;
-
-static void tear_down(prepared *s) {
-    if (s->collectives) pw_collectives_destroy(s->collectives);
-    if (s->gpu) pw_gpu_destroy(s->gpu);
-    if (s->cluster) pw_cluster_destroy(s->cluster);
-}
-
-/* --- Notes -------------------------------------------------------------------------------------------------------- */
-
-enum { MOST_NOTES = 12 };
-typedef struct notes {
-    pw_arena *arena;
-    const char **items;
-    uint32_t count;
-    bool out_of_memory;
-} notes;
-
-__attribute__((format(printf, 2, 3))) static void note(notes *to, const char *format, ...) {
-    char text[900];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    const char *kept = to->count < MOST_NOTES ? pw_arena_text(to->arena, text) : NULL;
-    if (!kept) to->out_of_memory = true;
-    else to->items[to->count++] = kept;
-}
 
 static pw_status write_notes(const prepared *s, pw_arena *arena, pw_convnet_result *result, pw_error *error) {
     const pw_convnet_plan *plan = &s->plan;
-    notes to = {.arena = arena, .items = pw_arena_alloc(arena, MOST_NOTES * sizeof *to.items)};
-    if (!to.items) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
-    note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
-    note(&to, "Convolutions in %s are implicit matrix multiplies: %s.", pw_precision_names[plan->precision],
-         pw_gpu_provenance(s->gpu, PW_KERNEL_CONVOLUTION, plan->precision));
-    note(&to, "Kernels that move memory: %s.", pw_gpu_provenance(s->gpu, PW_KERNEL_NORM, plan->precision));
-    if (plan->ranks > 1) note(&to, "Collectives: %s.", pw_collectives_provenance(s->collectives));
-    if (s->clock_source && *s->clock_source)
-        note(&to, "GPUs run at %.3f of the reference clock: %s.", s->clock_ratio, s->clock_source);
-    else if (s->clock_ratio == 1) note(&to, "GPUs run at the reference clock.");
-    else note(&to, "GPUs run at %.3f of the reference clock, as asked.", s->clock_ratio);
-    if (s->job->kernel_time_factor != 1)
-        note(&to, "Kernel times are multiplied by %.4f (stack %.3f; %.2f %% per doubling beyond %.0f GPUs: the slowest rank).",
-             s->job->kernel_time_factor, plan->stack.kernel_time_factor, 100 * plan->stack.jitter, plan->stack.jitter_from);
-    if (!plan->desc->input) note(&to, "Batches are there in time: the job has no input pipeline.");
-    if (plan->desc->input && !(plan->desc->input->decode_per_core > 0)) note(&to, "Decoding takes no time: decode_per_core is not given.");
+    pw_notes to = {.arena = arena};
+    pw_note(&to, "Software stack %s: %s (%s).", plan->stack.name, plan->stack.text, plan->stack.source);
+    pw_note(&to, "Convolutions in %s are implicit matrix multiplies: %s.", pw_precision_names[plan->precision],
+         pw_gpu_provenance(s->machine.gpu, PW_KERNEL_CONVOLUTION, plan->precision));
+    pw_note(&to, "Kernels that move memory: %s.", pw_gpu_provenance(s->machine.gpu, PW_KERNEL_NORM, plan->precision));
+    if (plan->ranks > 1) pw_note(&to, "Collectives: %s.", pw_collectives_provenance(s->machine.collectives));
+    pw_machine_note(&s->machine, s->job, plan->stack.kernel_time_factor, &to);
+    if (!plan->desc->input) pw_note(&to, "Batches are there in time: the job has no input pipeline.");
+    if (plan->desc->input && !(plan->desc->input->decode_per_core > 0)) pw_note(&to, "Decoding takes no time: decode_per_core is not given.");
     if (to.out_of_memory) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->notes = to.items;
     result->note_count = to.count;
@@ -78,7 +37,7 @@ static int64_t largest_batch(const prepared *s) {
     int64_t fits = 0, too_large = s->plan.batch;
     while (too_large - fits > 1) {
         plan.batch = fits + (too_large - fits) / 2;
-        pw_convnet_account(&plan, pw_cluster_device(s->cluster), &account);
+        pw_convnet_account(&plan, pw_cluster_device(s->machine.cluster), &account);
         if (account.total <= account.capacity) fits = plan.batch;
         else too_large = plan.batch;
     }
@@ -86,7 +45,7 @@ static int64_t largest_batch(const prepared *s) {
 }
 
 static pw_status check_memory(const prepared *s, bool ignore, const char *file, int line, pw_convnet_memory *a, pw_error *error) {
-    const pw_device *device = pw_cluster_device(s->cluster);
+    const pw_device *device = pw_cluster_device(s->machine.cluster);
     pw_convnet_account(&s->plan, device, a);
     if (ignore || !(a->total > a->capacity)) return PW_OK;
     char hint[200] = "no batch fits: use a larger GPU or a smaller model";
@@ -103,22 +62,15 @@ static pw_status check_memory(const prepared *s, bool ignore, const char *file, 
 /* --- Run ---------------------------------------------------------------------------------------------------------- */
 
 static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_convnet_desc *desc,
-                         const pw_convnet_options *options, const char *file, int line, pw_arena *arena, pw_error *error) {
-    const pw_device *device = pw_cluster_device(s->cluster);
-    PW_TRY(pw_convnet_lower(catalogue, s->cluster, desc, arena, file, line, &s->job, error));
-    s->clock_ratio = options->clock_ratio > 0 ? options->clock_ratio : 1;
-    if (options->plain) s->job->kernel_time_factor = 1;
-    else if (!(options->clock_ratio > 0))
-        s->clock_ratio = pw_training_clock(catalogue, device, s->plan.precision, &s->clock_source);
-    if (options->kernel_time_factor > 0)
-        s->job->kernel_time_factor *= options->kernel_time_factor / (options->plain ? 1 : s->plan.stack.kernel_time_factor);
-    PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &s->gpu, error));
-    return pw_collectives_create(allocator, catalogue, s->cluster, true, &s->collectives, error);
+                         const pw_run_options *options, const char *file, int line, pw_arena *arena, pw_error *error) {
+    PW_TRY(pw_convnet_lower(catalogue, s->machine.cluster, desc, arena, file, line, &s->job, error));
+    return pw_machine_prepare(&s->machine, allocator, catalogue, options, s->plan.precision, s->plan.stack.kernel_time_factor,
+                              NULL, arena, s->job, error);
 }
 
 static void fill_result(const prepared *s, const pw_session_result *ran, pw_convnet_result *result) {
     const pw_convnet_plan *plan = &s->plan;
-    const pw_device *device = pw_cluster_device(s->cluster);
+    const pw_device *device = pw_cluster_device(s->machine.cluster);
     const pw_program_result *worker = &ran->programs[0];
     result->step_s = ran->end_s;
     result->images_per_s_per_gpu = (double)plan->batch / ran->end_s;
@@ -142,31 +94,28 @@ static void fill_result(const prepared *s, const pw_session_result *ran, pw_conv
 }
 
 static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
-                     const pw_convnet_desc *desc, const pw_convnet_options *options, const char *file, int line,
+                     const pw_convnet_desc *desc, const pw_run_options *options, const char *file, int line,
                      pw_arena *arena, pw_convnet_result *result, pw_error *error) {
-    PW_TRY(pw_cluster_create(allocator, catalogue, cluster, &s->cluster, error));
-    PW_TRY(pw_convnet_plan_make(catalogue, pw_cluster_device(s->cluster), pw_cluster_gpus(s->cluster),
-                                pw_cluster_gpus_per_node(s->cluster), desc, arena, file, line, &s->plan, error));
+    PW_TRY(pw_machine_open(allocator, catalogue, cluster, &s->machine, error));
+    PW_TRY(pw_convnet_plan_make(catalogue, pw_cluster_device(s->machine.cluster), pw_cluster_gpus(s->machine.cluster),
+                                pw_cluster_gpus_per_node(s->machine.cluster), desc, arena, file, line, &s->plan, error));
     PW_TRY(check_memory(s, options->ignore_memory, file, line, &result->memory, error));
     PW_TRY(prepare(s, allocator, catalogue, desc, options, file, line, arena, error));
-    pw_session_config config = {.allocator = allocator, .cluster = s->cluster, .gpu = s->gpu, .collectives = s->collectives,
-                                .clock_ratio = s->clock_ratio, .seed = options->seed, .unfolded = options->unfolded,
-                                .interrupt = options->interrupt, .sinks = options->sinks, .sink_count = options->sink_count};
     pw_session_result ran;
-    PW_TRY(pw_session_run(&config, s->job, arena, &ran, error));
+    PW_TRY(pw_machine_run(&s->machine, allocator, options, s->job, arena, &ran, error));
     fill_result(s, &ran, result);
-    PW_TRY(pw_step_interval(catalogue, result->device, s->job, 0, s->clock_ratio, PW_STEP_CONVNET, result->step_s,
+    PW_TRY(pw_step_interval(catalogue, result->device, s->job, 0, s->machine.clock_ratio, PW_STEP_CONVNET, result->step_s,
                             result->compute_s, arena, &result->interval, error));
     return write_notes(s, arena, result, error);
 }
 
 pw_status pw_convnet_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
-                         const pw_convnet_desc *desc, const pw_convnet_options *options, const char *file, int line,
+                         const pw_convnet_desc *desc, const pw_run_options *options, const char *file, int line,
                          pw_arena *arena, pw_convnet_result *result, pw_error *error) {
-    static const pw_convnet_options defaults = {0};
+    static const pw_run_options defaults = {0};
     prepared s = {0};
     memset(result, 0, sizeof *result);
     pw_status status = run(&s, allocator, catalogue, cluster, desc, options ? options : &defaults, file, line, arena, result, error);
-    tear_down(&s);
+    pw_machine_close(&s.machine);
     return status;
 }

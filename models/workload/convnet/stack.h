@@ -31,7 +31,6 @@
     X(gradient_wire)     /* bytes of a gradient on the wire */                                            \
     X(bucket)            /* gradient bytes reduced together */                                            \
     X(launch_factor)     /* host time per kernel over one launch */                                       \
-    X(jitter) X(jitter_from) /* as in the table stacks */                                                 \
     X(reserve) X(fragmentation) /* bytes of context and libraries; share of the rest */
 
 typedef struct pw_convnet_stack {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/workload/recommender/plan.h"
+#include "models/workload/stack.h"
 
 static const pw_field width_item = {"width", PW_FIELD_INTEGER, PW_UNIT_NONE, 0, 1, 1048576, .text = "Width of a layer."};
 
@@ -56,10 +57,8 @@ const pw_kind pw_recommender_kind = {"recommender", "Training of a recommender: 
                                      sizeof(pw_recommender_desc), recommender_fields, check_recommender};
 
 static pw_status unknown(const pw_table *table, const char *what, const char *name, const char *file, int line, pw_error *error) {
-    char hint[500] = "on file:";
-    size_t used = strlen(hint);
-    for (size_t i = 0; i < pw_table_rows(table) && used < sizeof hint; i++)
-        used += (size_t)snprintf(hint + used, sizeof hint - used, " %s", pw_table_text_at(table, i, 0));
+    char hint[500];
+    pw_table_names(table, "on file:", hint, sizeof hint);
     return pw_fail(error, PW_NOT_FOUND, file, line, hint, "no %s is called '%s'", what, name);
 }
 
@@ -84,13 +83,6 @@ pw_status pw_recommender_preset(const pw_catalogue *catalogue, const char *name,
     return pw_description_check(&pw_recommender_model_kind, model, file, line, error);
 }
 
-static pw_status number_of(const pw_table *table, size_t row, const char *column, double *value, pw_error *error) {
-    *value = pw_table_number_of(table, row, column);
-    if (*value >= 0 && isfinite(*value)) return PW_OK;
-    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "give a number of at least 0",
-                   "%s: column '%s' is missing or out of range", pw_table_text_at(table, row, 0), column);
-}
-
 pw_status pw_recommender_stack_read(const pw_catalogue *catalogue, const char *name, pw_recommender_stack *stack,
                                     const char *file, int line, pw_error *error) {
     const pw_table *table;
@@ -102,14 +94,8 @@ pw_status pw_recommender_stack_read(const pw_catalogue *catalogue, const char *n
     stack->name = pw_table_text_at(table, row, 0);
     stack->text = pw_table_text_of(table, row, "text");
     stack->source = pw_table_text_of(table, row, "source");
-#define READ_NUMBER(column) PW_TRY(number_of(table, row, #column, &stack->column, error));
+#define READ_NUMBER(column) PW_TRY(pw_table_amount_of(table, row, #column, &stack->column, error));
     PW_RECOMMENDER_NUMBER_MAP(READ_NUMBER)
 #undef READ_NUMBER
-    const pw_table *factors = pw_catalogue_table(catalogue, "stack-factors");
-    int factor = factors ? pw_table_find_row(factors, stack->name) : -1;
-    stack->kernel_time_factor = 1;
-    if (factor >= 0) PW_TRY(number_of(factors, (size_t)factor, "factor", &stack->kernel_time_factor, error));
-    if (stack->kernel_time_factor > 0) return PW_OK;
-    return pw_fail(error, PW_BAD_INPUT, pw_table_file(factors), pw_table_line(factors, (size_t)factor), "above 0",
-                   "the factor of stack %s is out of range", stack->name);
+    return pw_stack_factor(catalogue, stack->name, &stack->kernel_time_factor, error);
 }

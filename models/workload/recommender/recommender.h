@@ -12,6 +12,7 @@
 #include "models/node/cluster.h"
 #include "models/program/blame.h"
 #include "models/program/executor.h"
+#include "models/workload/machine.h"
 
 typedef struct pw_recommender_model_desc {
     const char *name;
@@ -43,17 +44,6 @@ typedef struct pw_recommender_memory { /* bytes on the fullest GPU */
     double embeddings, perceptrons, activations, reserve, total, capacity;
 } pw_recommender_memory;
 
-typedef struct pw_recommender_options {
-    uint64_t seed;
-    bool ignore_memory, unfolded;
-    bool plain;                /* reference clock, no factor of the stack */
-    double clock_ratio;        /* 0: the sustained clock of a training step */
-    double kernel_time_factor; /* 0: the stack's */
-    const volatile int *interrupt;
-    const pw_sink *sinks;
-    uint32_t sink_count;
-} pw_recommender_options;
-
 typedef struct pw_recommender_result {
     double step_s, samples_per_s, flops_per_gpu, parameters;
     const pw_device *device;
@@ -73,7 +63,7 @@ pw_status pw_recommender_lower(const pw_catalogue *catalogue, const pw_cluster *
                                pw_arena *arena, const char *file, int line, pw_job **job, pw_error *error);
 /* Everything in *result lives in arena. PW_DOES_NOT_FIT says the account and how many GPUs would hold the tables. */
 pw_status pw_recommender_run(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
-                             const pw_recommender_desc *desc, const pw_recommender_options *options, const char *file,
+                             const pw_recommender_desc *desc, const pw_run_options *options, const char *file,
                              int line, pw_arena *arena, pw_recommender_result *result, pw_error *error);
 
 #endif

@@ -65,7 +65,7 @@ static inline pw_cluster_desc nodes_of(int64_t nodes, int64_t gpus) {
 /* Plain (reference clock, no factor), whatever the memory. */
 static inline pw_convnet_result run_plain(const pw_convnet_desc *desc, int64_t nodes, int64_t gpus, bool unfolded) {
     pw_cluster_desc cluster = nodes_of(nodes, gpus);
-    pw_convnet_options options = {.ignore_memory = true, .plain = true, .unfolded = unfolded};
+    pw_run_options options = {.ignore_memory = true, .plain = true, .unfolded = unfolded};
     pw_convnet_result result;
     pw_error error = {0};
     must(pw_convnet_run(NULL, catalogue(), &cluster, desc, &options, "job.lua", 1, arena(), &result, &error), &error);

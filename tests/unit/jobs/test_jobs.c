@@ -53,7 +53,7 @@ PW_TEST(a_training_run_says_all_that_its_model_says) {
     pw_run_result result = {.arena = arena};
     const pw_job_kind *kind = pw_job_kind_of(&pw_train_kind);
     PW_EXPECT_INT(kind->run(&call, &result, &error), PW_OK);
-    const pw_train_options options = {.seed = 1};
+    const pw_run_options options = {.seed = 1};
     pw_train_result train;
     PW_EXPECT_INT(pw_train_run(NULL, catalogue, &cluster, &job, &options, "a.lua", 3, arena, &train, &error), PW_OK);
     PW_EXPECT(result.hash == train.hash && result.gpus == 8 && result.device == train.device);

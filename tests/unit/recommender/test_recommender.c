@@ -41,7 +41,7 @@ static pw_status try_run(const pw_recommender_desc *desc, int64_t gpus, bool ign
     cluster.node.server = "DGX A100";
     cluster.node.gpu = "A100-SXM4-80GB";
     cluster.node.gpus = gpus;
-    pw_recommender_options options = {.plain = true, .ignore_memory = ignore_memory, .unfolded = unfolded};
+    pw_run_options options = {.plain = true, .ignore_memory = ignore_memory, .unfolded = unfolded};
     return pw_recommender_run(NULL, catalogue(), &cluster, desc, &options, "job.lua", 1, arena(), result, error);
 }
 

@@ -16,7 +16,7 @@ static inline pw_cluster_desc nodes_of(const char *server, int64_t nodes) {
 /* Plain (reference clock, no jitter), whatever the memory. */
 static inline pw_train_result run_plain(const pw_train_desc *desc, const char *server, int64_t nodes, bool unfolded) {
     pw_cluster_desc cluster = nodes_of(server, nodes);
-    pw_train_options options = {.ignore_memory = true, .plain = true, .unfolded = unfolded};
+    pw_run_options options = {.ignore_memory = true, .plain = true, .unfolded = unfolded};
     pw_train_result result;
     pw_error error = {0};
     must(pw_train_run(NULL, catalogue(), &cluster, desc, &options, "job.lua", 1, arena(), &result, &error), &error);

@@ -55,7 +55,7 @@ static void draw_case(draw *d) {
 }
 
 static bool run_case(draw *d, bool unfolded, double clock_ratio, pw_train_result *result) {
-    pw_train_options options = {.ignore_memory = true, .unfolded = unfolded, .clock_ratio = clock_ratio};
+    pw_run_options options = {.ignore_memory = true, .unfolded = unfolded, .clock_ratio = clock_ratio};
     pw_error error = {0};
     if (pw_train_run(NULL, catalogue(), &d->cluster, &d->job, &options, "job.lua", 1, arena(), result, &error) == PW_OK)
         return true;

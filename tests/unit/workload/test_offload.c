@@ -93,7 +93,7 @@ PW_TEST(copies_contend_for_the_way_to_the_host) {
         cluster.node.gpus = two ? 2 : 1; /* neighbours below one switch */
         pw_train_desc desc = job(&model, "nemo-2024", 4096, two ? 2 : 1);
         desc.offload_activations = true; /* so much that the way to the host decides */
-        pw_train_options options = {.ignore_memory = true, .plain = true};
+        pw_run_options options = {.ignore_memory = true, .plain = true};
         pw_train_result result;
         pw_error error = {0};
         must(pw_train_run(NULL, catalogue(), &cluster, &desc, &options, "job.lua", 1, arena(), &result, &error), &error);

@@ -175,7 +175,7 @@ PW_TEST(a_slower_clock_and_a_host_that_launches_cost_time) {
     pw_model_desc model = preset("gpt3-125m");
     pw_train_desc desc = job(&model, NULL, 1024, 64);
     pw_cluster_desc cluster = nodes_of("DGX H100", 1);
-    pw_train_options options = {.ignore_memory = true, .clock_ratio = 1};
+    pw_run_options options = {.ignore_memory = true, .clock_ratio = 1};
     pw_train_result fast, slow, graphs;
     pw_error error = {0};
     must(pw_train_run(NULL, catalogue(), &cluster, &desc, &options, NULL, 0, arena(), &fast, &error), &error);
@@ -197,7 +197,7 @@ PW_TEST(a_large_job_stays_within_its_memory) {
     desc.pipeline_parallel = 16;
     desc.virtual_stages = 2;
     pw_cluster_desc cluster = nodes_of("DGX H100", 256);
-    pw_train_options options = {.ignore_memory = true};
+    pw_run_options options = {.ignore_memory = true};
     pw_train_result result;
     pw_error error = {0};
     pw_counting_allocator counting;
@@ -251,7 +251,7 @@ PW_TEST(a_step_beyond_the_last_tick_is_no_deadlock) {
     pw_model_desc model = preset("llama3-8b");
     pw_train_desc desc = job(&model, NULL, 1000000000, 8);
     pw_cluster_desc cluster = nodes_of("DGX H100", 1);
-    pw_train_options options = {.ignore_memory = true};
+    pw_run_options options = {.ignore_memory = true};
     pw_train_result result;
     pw_error error = {0};
     pw_status status = pw_train_run(NULL, catalogue(), &cluster, &desc, &options, "job.lua", 1, arena(), &result, &error);

@@ -74,7 +74,7 @@ static pw_train_result run_with(pw_variability_desc *v, uint64_t seed, bool unfo
     desc.cuda_graphs = 1;
     desc.variability = v;
     pw_cluster_desc cluster = nodes_of("DGX H100", 4);
-    pw_train_options options = {.ignore_memory = true, .clock_ratio = 1, .seed = seed, .unfolded = unfolded};
+    pw_run_options options = {.ignore_memory = true, .clock_ratio = 1, .seed = seed, .unfolded = unfolded};
     pw_train_result result;
     pw_error error = {0};
     must(pw_train_run(NULL, catalogue(), &cluster, &desc, &options, "job.lua", 1, arena(), &result, &error), &error);
@@ -128,7 +128,7 @@ PW_TEST(sampling_a_large_job_is_refused_with_a_way_out) {
     desc.pipeline_parallel = 16;
     desc.variability = &v;
     pw_cluster_desc cluster = nodes_of("DGX H100", 2048);
-    pw_train_options options = {.ignore_memory = true};
+    pw_run_options options = {.ignore_memory = true};
     pw_train_result result;
     pw_error error = {0};
     PW_EXPECT(pw_train_run(NULL, catalogue(), &cluster, &desc, &options, "job.lua", 1, arena(), &result, &error) == PW_BAD_INPUT);

@@ -1,0 +1,69 @@
+#include "models/workload/machine.h"
+
+#include "models/workload/clock.h"
+
+pw_status pw_machine_open(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
+                          pw_machine *machine, pw_error *error) {
+    *machine = (pw_machine){.clock_ratio = 1};
+    return pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error);
+}
+
+/* Ranks that differ: all at the pace expected of the slowest, or each at its own. */
+static pw_status vary(pw_machine *machine, const pw_catalogue *catalogue, const pw_variability_desc *desc, uint64_t seed,
+                      pw_arena *arena, pw_job *job, pw_error *error) {
+    pw_variability_desc *v = &machine->variability;
+    PW_TRY(pw_variability_resolve(catalogue, desc, v, error));
+    if (v->stragglers > job->ranks)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "variability.stragglers %lld are more than the %lld GPUs",
+                       (long long)v->stragglers, (long long)job->ranks);
+    if (v->draws == PW_DRAWS_EXPECTED) job->kernel_time_factor *= 1 + pw_variability_slowest(v, job->ranks);
+    return pw_variability_draw(v, seed, job->ranks, arena, &job->slowdown_of_rank, error);
+}
+
+pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator, const pw_catalogue *catalogue,
+                             const pw_run_options *options, pw_precision precision, double stack_factor,
+                             const pw_variability_desc *variability, pw_arena *arena, pw_job *job, pw_error *error) {
+    const pw_device *device = pw_cluster_device(machine->cluster);
+    if (options->clock_ratio > 0) machine->clock_ratio = options->clock_ratio;
+    else if (!options->plain) machine->clock_ratio = pw_training_clock(catalogue, device, precision, &machine->clock_source);
+    job->kernel_time_factor = options->kernel_time_factor > 0 ? options->kernel_time_factor : options->plain ? 1 : stack_factor;
+    if (!options->plain) PW_TRY(vary(machine, catalogue, variability, options->seed, arena, job, error));
+    PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &machine->gpu, error));
+    return pw_collectives_create(allocator, catalogue, machine->cluster, true, &machine->collectives, error);
+}
+
+pw_status pw_machine_run(const pw_machine *machine, const pw_allocator *allocator, const pw_run_options *options,
+                         const pw_job *job, pw_arena *arena, pw_session_result *result, pw_error *error) {
+    const pw_session_config config = {.allocator = allocator,
+                                      .cluster = machine->cluster,
+                                      .gpu = machine->gpu,
+                                      .collectives = machine->collectives,
+                                      .clock_ratio = machine->clock_ratio,
+                                      .seed = options->seed,
+                                      .unfolded = options->unfolded,
+                                      .interrupt = options->interrupt,
+                                      .sinks = options->sinks,
+                                      .sink_count = options->sink_count};
+    return pw_session_run(&config, job, arena, result, error);
+}
+
+void pw_machine_close(pw_machine *machine) {
+    if (machine->collectives) pw_collectives_destroy(machine->collectives);
+    if (machine->gpu) pw_gpu_destroy(machine->gpu);
+    if (machine->cluster) pw_cluster_destroy(machine->cluster);
+}
+
+void pw_machine_note(const pw_machine *machine, const pw_job *job, double stack_factor, pw_notes *notes) {
+    const pw_variability_desc *v = &machine->variability;
+    if (machine->clock_source && *machine->clock_source)
+        pw_note(notes, "GPUs run at %.3f of the reference clock: %s.", machine->clock_ratio, machine->clock_source);
+    else if (machine->clock_ratio == 1) pw_note(notes, "GPUs run at the reference clock.");
+    else pw_note(notes, "GPUs run at %.3f of the reference clock, as asked.", machine->clock_ratio);
+    if (job->kernel_time_factor != 1)
+        pw_note(notes, "Kernel times are multiplied by %.4f: stack %.3f, the rest is what the slowest of the ranks is expected to lose.",
+                job->kernel_time_factor, stack_factor);
+    if (v->draws == PW_DRAWS_SAMPLED) pw_note(notes, "The speed of each rank is drawn from the seed.");
+    if (v->stragglers && v->straggler_slowdown > 1)
+        pw_note(notes, "%lld straggler%s, chosen by the seed, %g times as slow.", (long long)v->stragglers,
+                v->stragglers == 1 ? "" : "s", v->straggler_slowdown);
+}
