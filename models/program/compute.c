@@ -101,10 +101,11 @@ void compute_rescale(pw_executor *x, uint32_t rank_class) {
     rank_run *rank = &x->ranks[rank_class];
     if (rank->running == 0) return;
     pw_sim *sim = x->config.sim;
-    for (uint32_t s = 0; s < x->job->streams; s++) {
+    for (uint32_t s = 0, left = rank->running; s < x->job->streams && left > 0; s++) {
         op_run *op = running_on(x, rank, s);
         segment_cost cost;
         if (!op) continue;
+        left--;
         if (compute_cost(x, op, &cost) != PW_OK) return;
         if (cost.duration_s == op->compute.duration_s) continue;
         if (op->fluid) {

@@ -9,6 +9,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     training_state *state = pw_arena_alloc(context->arena, sizeof *state);
     if (!state) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     context->state = state;
+    training_memo_start(&state->memo);
     PW_TRY(pw_layout_table(context, "software.csv", &state->software, error));
     PW_TRY(pw_layout_table(context, "convnet-software.csv", &state->convnet_software, error));
     PW_TRY(pw_layout_table(context, "systems.csv", &state->systems, error));
@@ -23,30 +24,52 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
 
 /* --- Prediction ---------------------------------------------------------------------------------------------------- */
 
-pw_status pw_training_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
-                          pw_arena *arena, pw_train_result *result, pw_error *error) {
+static void take(pw_training_answer *answer, double step_s, const pw_interval *interval) {
+    *answer = (pw_training_answer){step_s, interval->step_class, interval->low_s, interval->high_s};
+}
+
+static pw_status run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
+                     pw_arena *arena, pw_training_answer *answer, pw_error *error) {
+    *answer = (pw_training_answer){.step_class = "", .low_s = NAN, .high_s = NAN};
+    if (row->recommender) return recommender_run(context, row, factor, clock_ratio, arena, &answer->step_s, error);
+    if (row->convnet) {
+        pw_convnet_result images;
+        PW_TRY(convnet_run(context, row, factor, clock_ratio, arena, &images, error));
+        take(answer, images.step_s, &images.interval);
+        return PW_OK;
+    }
     pw_run_options options = {
         .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
-    return pw_train_run(pw_allocator_default(), context->catalogue, &row->cluster, &row->job, &options, NULL, 0, arena, result,
-                        error);
+    pw_train_result result;
+    PW_TRY(pw_train_run(pw_allocator_default(), context->catalogue, &row->cluster, &row->job, &options, NULL, 0, arena, &result,
+                        error));
+    take(answer, result.step_s, &result.interval);
+    return PW_OK;
+}
+
+pw_status pw_training_answer_of(const pw_validation_context *context, const pw_training_row *row, double factor,
+                                double clock_ratio, pw_training_answer *answer, pw_error *error) {
+    training_state *state = context->state;
+    training_key key;
+    PW_TRY(training_key_make(row, factor, clock_ratio, &key, error));
+    pw_status status = PW_OK;
+    if (!training_memo_find(&state->memo, &key, answer)) {
+        pw_arena *arena = pw_arena_create(pw_allocator_default());
+        status = arena ? run(context, row, factor, clock_ratio, arena, answer, error)
+                       : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
+        pw_arena_destroy(arena);
+        if (status == PW_OK) status = training_memo_keep(&state->memo, context->arena, &key, answer, error);
+    }
+    training_key_free(&key);
+    return status;
 }
 
 pw_status pw_training_predict(const pw_validation_context *context, const pw_training_row *row, double factor,
                               double clock_ratio, double *step_s, pw_error *error) {
-    pw_arena *arena = pw_arena_create(pw_allocator_default());
-    if (!arena) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
-    pw_train_result result;
-    pw_convnet_result images;
-    if (row->recommender) {
-        pw_status ran = recommender_run(context, row, factor, clock_ratio, arena, step_s, error);
-        pw_arena_destroy(arena);
-        return ran;
-    }
-    pw_status status = row->convnet ? convnet_run(context, row, factor, clock_ratio, arena, &images, error)
-                                    : pw_training_run(context, row, factor, clock_ratio, arena, &result, error);
-    if (status == PW_OK) *step_s = row->convnet ? images.step_s : result.step_s;
-    pw_arena_destroy(arena);
-    return status;
+    pw_training_answer answer;
+    PW_TRY(pw_training_answer_of(context, row, factor, clock_ratio, &answer, error));
+    *step_s = answer.step_s;
+    return PW_OK;
 }
 
 pw_status pw_training_describe(const pw_validation_context *context, uint32_t row, pw_arena *arena, pw_training_row *out,
@@ -54,34 +77,26 @@ pw_status pw_training_describe(const pw_validation_context *context, uint32_t ro
     return describe(context, context->input, row, arena, out, prediction, runs, error);
 }
 
-static void take_step(pw_prediction *prediction, double step_s, const pw_interval *interval) {
-    prediction->stack = step_s;
-    prediction->step_class = interval->step_class;
-    if (!isnan(interval->low_s)) prediction->low = interval->low_s, prediction->high = interval->high_s;
+static pw_status factor_of(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error) {
+    if (row->recommender) return recommender_factor(context, row, factor, error);
+    if (row->convnet) return convnet_factor(context, row, factor, error);
+    pw_stack stack;
+    PW_TRY(pw_stack_read(context->catalogue, row->stack, row->device, &stack, NULL, 0, error));
+    *factor = stack.kernel_time_factor;
+    return PW_OK;
 }
 
-/* With the stack's factor, and an interval where one is on file. */
-static pw_status predict_with_stack(const pw_validation_context *context, const pw_training_row *row, pw_arena *arena,
-                                    pw_prediction *prediction, pw_error *error) {
-    if (row->recommender) {
-        double factor;
-        PW_TRY(recommender_factor(context, row, &factor, error));
-        prediction->step_class = "";
-        return recommender_run(context, row, factor, 0, arena, &prediction->stack, error);
-    }
-    if (row->convnet) {
-        pw_convnet_result images;
-        double factor;
-        PW_TRY(convnet_factor(context, row, &factor, error));
-        PW_TRY(convnet_run(context, row, factor, 0, arena, &images, error));
-        take_step(prediction, images.step_s, &images.interval);
-        return PW_OK;
-    }
-    pw_stack stack;
-    pw_train_result result;
-    PW_TRY(pw_stack_read(context->catalogue, row->stack, row->device, &stack, NULL, 0, error));
-    PW_TRY(pw_training_run(context, row, stack.kernel_time_factor, 0, arena, &result, error));
-    take_step(prediction, result.step_s, &result.interval);
+/* Without the stack's factor, and with it; the interval where one is on file. */
+static pw_status predict_both(const pw_validation_context *context, const pw_training_row *row, pw_prediction *prediction,
+                              pw_error *error) {
+    double factor;
+    pw_training_answer answer;
+    PW_TRY(pw_training_predict(context, row, 1, 0, &prediction->plain, error));
+    PW_TRY(factor_of(context, row, &factor, error));
+    PW_TRY(pw_training_answer_of(context, row, factor, 0, &answer, error));
+    prediction->stack = answer.step_s;
+    prediction->step_class = answer.step_class;
+    if (!isnan(answer.low_s)) prediction->low = answer.low_s, prediction->high = answer.high_s;
     return PW_OK;
 }
 
@@ -94,8 +109,7 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     pw_status status = describe(context, context->input, row, arena, &described, prediction, &runs, error);
     if (status == PW_OK && runs) {
         pw_error failure = {0};
-        status = pw_training_predict(context, &described, 1, 0, &prediction->plain, &failure);
-        if (status == PW_OK) status = predict_with_stack(context, &described, arena, prediction, &failure);
+        status = predict_both(context, &described, prediction, &failure);
         prediction->baseline = baseline_seconds(context->state, &described);
         prediction->ran = status == PW_OK;
         if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT || status == PW_NOT_FOUND || status == PW_DOES_NOT_FIT) {

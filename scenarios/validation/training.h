@@ -24,11 +24,18 @@ typedef struct pw_training_row {
 /* *runs false: prediction->why says why not. The context's suite must be prepared. */
 pw_status pw_training_describe(const pw_validation_context *context, uint32_t row, pw_arena *arena, pw_training_row *out,
                                pw_prediction *prediction, bool *runs, pw_error *error);
-/* Runs the job of a row of a transformer; see pw_training_predict for factor and clock_ratio. Everything in *result lives in arena. */
-pw_status pw_training_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
-                          pw_arena *arena, pw_train_result *result, pw_error *error);
-/* Step time in seconds with a factor on the software's kernel and host time (1: none) and a clock ratio (0: the sustained
- * clock on file). */
+
+typedef struct pw_training_answer {
+    double step_s;
+    const char *step_class; /* in static storage */
+    double low_s, high_s;   /* NaN: no interval on file */
+} pw_training_answer;
+/* Runs the row's job, or takes the answer of an equal one that ran before in this validation (sources publish one run with
+ * each of their releases). factor on the software's kernel and host time (1: none), clock ratio (0: the sustained clock on
+ * file). */
+pw_status pw_training_answer_of(const pw_validation_context *context, const pw_training_row *row, double factor,
+                                double clock_ratio, pw_training_answer *answer, pw_error *error);
+/* The step time alone, in seconds. */
 pw_status pw_training_predict(const pw_validation_context *context, const pw_training_row *row, double factor,
                               double clock_ratio, double *step_s, pw_error *error);
 

@@ -4,17 +4,42 @@
  *   training_method.c    what it trains, in which number format
  *   training_convnet.c   the same for convolutional networks; training_recommender.c: for recommenders
  *   training_baseline.c  one MFU per GPU and precision
+ *   training_memo.c      answers of jobs that ran before
  *   training.c           prediction; the suite
  */
 #ifndef PW_SCENARIOS_VALIDATION_TRAINING_ROW_H
 #define PW_SCENARIOS_VALIDATION_TRAINING_ROW_H
+
+#include <pthread.h>
 
 #include "models/workload/convnet/stack.h"
 #include "models/workload/recommender/plan.h"
 #include "scenarios/validation/layout.h"
 #include "scenarios/validation/training.h"
 
+/* Everything that a run hangs on, as bytes: equal jobs have equal keys, whatever they are called. */
+typedef struct training_key {
+    unsigned char *bytes;
+    size_t size, capacity;
+    uint64_t hash;
+} training_key;
+
+/* Answers by key, in the arena of the validation; used by several threads. */
+enum { TRAINING_MEMO_BUCKETS = 1024 };
+typedef struct training_memo {
+    pthread_mutex_t lock;
+    struct known_answer *buckets[TRAINING_MEMO_BUCKETS];
+} training_memo;
+
+pw_status training_key_make(const pw_training_row *row, double factor, double clock_ratio, training_key *key, pw_error *error);
+void training_key_free(training_key *key);
+void training_memo_start(training_memo *memo);
+bool training_memo_find(training_memo *memo, const training_key *key, pw_training_answer *answer);
+pw_status training_memo_keep(training_memo *memo, pw_arena *arena, const training_key *key, const pw_training_answer *answer,
+                             pw_error *error);
+
 typedef struct training_state {
+    training_memo memo;
     pw_measured software, convnet_software, systems, layouts, experts, sharding, tasks, formats, padding;
     struct baseline_mfu {
         const pw_device *device;

@@ -1,6 +1,6 @@
 /* Laws: the baseline is one MFU per GPU and precision; the stack variant is the prediction at the stack's factor. */
 #include "models/workload/stack.h"
-#include "scenarios/validation/training.h"
+#include "scenarios/validation/training_row.h"
 #include "tests/unit/validation/steps.h"
 
 static pw_status run(scratch *s, pw_validation *v) {
@@ -68,6 +68,44 @@ PW_TEST(the_stack_variant_applies_the_factor_on_file) {
     PW_EXPECT(v.predictions[0].plain > 0 && v.predictions[0].stack != v.predictions[0].plain);
     PW_EXPECT_NEAR(v.predictions[0].stack, expected.predictions[0].stack, 0);
     PW_EXPECT_NEAR(v.predictions[1].stack, v.predictions[1].plain, 0);
+    scratch_end(&s);
+}
+
+/* Whether two rows of a scratch file are one job to the memo. The first is known at a factor of 1.1 and a clock ratio of 0.9. */
+static pw_status compare_keys(const pw_validation_context *context, uint32_t row, pw_prediction *p, pw_error *error) {
+    training_state *state = context->state;
+    pw_training_row described = {0};
+    training_key key;
+    pw_training_answer answer = {.step_s = 7};
+    PW_TRY(pw_training_describe(context, row, context->arena, &described, p, &p->ran, error));
+    PW_TRY(training_key_make(&described, row == 3 ? 1.2 : 1.1, row == 4 ? 0.8 : 0.9, &key, error));
+    p->plain = training_memo_find(&state->memo, &key, &answer);
+    pw_status status = row ? PW_OK : training_memo_keep(&state->memo, context->arena, &key, &answer, error);
+    training_key_free(&key);
+    p->stack = answer.step_s;
+    return status;
+}
+
+PW_TEST(equal_jobs_are_run_once_and_others_are_told_apart) {
+    static const step_row rows[] = {
+        {"a", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 1},  {"b", "fit-b", "H100", "bf16", "Megatron", NULL, 64, 2},
+        {"c", "fit-a", "H100", "bf16", "Megatron", NULL, 128, 1}, {"d", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 1},
+        {"e", "fit-a", "H100", "bf16", "Megatron", NULL, 64, 1},  {"f", "fit-a", "H100", "fp16", "Megatron", NULL, 64, 1},
+        {"g", "fit-a", "A100-80", "bf16", "Megatron", NULL, 64, 1}, {"h", "fit-a", "H100", "bf16", "NeMo", NULL, 64, 1}};
+    pw_suite keys = pw_suite_training;
+    keys.predict = compare_keys;
+    scratch s;
+    pw_validation v;
+    scratch_begin(&s);
+    step_files(&s, rows, 8);
+    PW_EXPECT(pw_validation_run(&keys, s.catalogue, &(pw_validation_options){.threads = 1}, s.arena, &v, &s.error) == PW_OK);
+    for (int i = 0; i < 8; i++) PW_EXPECT_NEAR(v.predictions[i].plain, i == 1, 0); /* only what was measured differs */
+    PW_EXPECT_NEAR(v.predictions[1].stack, 7, 0);
+    PW_EXPECT(run(&s, &v) == PW_OK);
+    PW_EXPECT(v.predictions[0].stack > 0 && v.predictions[1].stack == v.predictions[0].stack);
+    PW_EXPECT(v.predictions[1].measured == 2 * v.predictions[0].measured);
+    PW_EXPECT(v.predictions[1].low == v.predictions[0].low && v.predictions[1].step_class == v.predictions[0].step_class);
+    PW_EXPECT(v.predictions[2].stack != v.predictions[0].stack);
     scratch_end(&s);
 }
 
