@@ -78,9 +78,12 @@ static pw_status solve(const pw_validation_context *context, pw_refit_kind kind,
 }
 
 /* Is this a step that matrix multiplies fill? Gathering the weights of every layer or sending tokens to experts holds up a step,
- * and what the model misses there is no property of the GPU. */
+ * and what the model misses there is no property of the GPU. Encoders and fine-tuning run at small sizes on frameworks of their
+ * own, convolutional networks and recommenders move memory. */
 static bool kernels_fill(const pw_training_row *row, const pw_measured *input, uint32_t at) {
-    return !row->convnet && !row->recommender && row->job.sharding <= PW_SHARDING_ZERO1 && atof(pw_measured_text(input, at, "n_experts")) <= 1;
+    if (row->convnet || row->recommender) return false;
+    return row->job.sharding <= PW_SHARDING_ZERO1 && atof(pw_measured_text(input, at, "n_experts")) <= 1 &&
+           !row->job.model->bidirectional && row->job.trainable == PW_TRAIN_ALL;
 }
 
 static pw_status predict(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_error *error) {

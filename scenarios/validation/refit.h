@@ -4,8 +4,8 @@
  *
  * Rows whose source judges.csv lists, beside the splits, shape nothing whatever side they are on: the table says why.
  *
- * Runs that gather sharded weights in every layer (ZeRO-2 and 3, FSDP) or have experts shape no clock, and the factor of
- * their stack only where it has fewer than PW_REFIT_LEAST others.
+ * Runs that gather sharded weights in every layer (ZeRO-2 and 3, FSDP), have experts, are no decoders or train a part of the
+ * weights shape no clock, and the factor of their stack only where it has fewer than PW_REFIT_LEAST others.
  *
  * A parameter needs at least PW_REFIT_LEAST rows of its own. A GPU with fewer takes the value of its architecture, over all
  * GPUs of it, for which rows of PW_REFIT_FAMILIES families will do; a stack with fewer has no factor.
