@@ -17,6 +17,7 @@
 #define PW_STEP_CLASS_MAP(X)                                                                          \
     X(EXPERTS, "experts", "models with experts")                                                      \
     X(CONVNET, "convnet", "convolutional networks")                                                   \
+    X(RECOMMENDER, "recommender", "recommenders with embedding tables")                               \
     X(PARTIAL, "partial", "part of the weights is trained: adapters, heads, frozen layers")           \
     X(ENCODER, "encoder", "encoders")                                                                 \
     X(SHARDED, "sharded", "parameters sharded over data-parallel ranks, or states offloaded")         \

@@ -221,11 +221,9 @@ static pw_step_class class_of(const pw_plan *plan, const pw_program_result *home
 /* Of the stage on which the critical path ends. */
 static pw_status add_interval(const prepared *s, const pw_catalogue *catalogue, const pw_session_result *ran, pw_arena *arena,
                               pw_train_result *result, pw_error *error) {
-    uint32_t home = 0;
-    while (home + 1 < s->job->program_count && strcmp(s->job->programs[home].name, ran->home_program) != 0) home++;
-    return pw_step_interval(catalogue, pw_cluster_device(s->machine.cluster), s->job, home, s->machine.clock_ratio,
-                            class_of(&s->plan, &ran->programs[home], ran->end_s),
-                            ran->end_s, ran->programs[home].compute_s, arena, &result->interval, error);
+    return pw_step_interval(catalogue, pw_cluster_device(s->machine.cluster), s->job, ran->home, s->machine.clock_ratio,
+                            class_of(&s->plan, &ran->programs[ran->home], ran->end_s),
+                            ran->end_s, ran->programs[ran->home].compute_s, arena, &result->interval, error);
 }
 
 static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue,

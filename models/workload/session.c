@@ -84,6 +84,8 @@ static pw_status copy_blame(session *s, pw_arena *arena, pw_session_result *resu
     }
     if (!good) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->parts = kept;
+    while (result->home + 1 < s->job->program_count && strcmp(s->job->programs[result->home].name, result->home_program) != 0)
+        result->home++;
     return PW_OK;
 }
 

@@ -33,6 +33,7 @@ typedef struct pw_session_result {
     const pw_blame_part *parts;       /* along the critical path; they add up to end_s */
     uint32_t part_count;
     const char *home_program;
+    uint32_t home;                    /* its number */
     const pw_program_result *programs; /* [job->program_count] */
     pw_executor_totals totals;
     double simulated_events;

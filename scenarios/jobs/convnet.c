@@ -10,7 +10,6 @@
 
 extern const pw_job_kind pw_job_convnet;
 
-
 static void put_head(const pw_convnet_desc *job, const pw_convnet_result *ran, pw_run_result *result) {
     char a[64], b[64], c[64], d[64];
     pw_result_line(result, "job", "%s, %s parameters, %s forward FLOPs an image; batch %s per GPU (%s in all), %s, %s",
@@ -30,9 +29,10 @@ static void put_answers(const pw_convnet_result *ran, pw_run_result *result) {
     char a[64], b[64], c[64];
     pw_result_answer(result, "step", "%s, %s images/s, %s images/s per GPU", pw_layout_seconds(ran->step_s, a, sizeof a),
                      pw_layout_rate(ran->images_per_s, b, sizeof b), pw_layout_rate(ran->images_per_s_per_gpu, c, sizeof c));
+    pw_result_figure(result, "step_s", ran->step_s, "s");
+    pw_job_put_interval(&ran->interval, result);
     pw_result_answer(result, "MFU", "%.1f %%, %s per GPU (multiply-adds of convolutions and dense layers, three passes)",
                      100 * ran->mfu, pw_unit_format(ran->flops_per_gpu, PW_UNIT_FLOPS, a, sizeof a));
-    pw_result_figure(result, "step_s", ran->step_s, "s");
     pw_result_figure(result, "images_per_s", ran->images_per_s, "images/s");
     pw_result_figure(result, "images_per_s_per_gpu", ran->images_per_s_per_gpu, "images/s");
     pw_result_figure(result, "flops_per_gpu", ran->flops_per_gpu, "flop/s");
@@ -63,12 +63,7 @@ static void put_worker(const pw_convnet_result *ran, pw_run_result *result) {
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_convnet_desc *job = call->desc;
-    const pw_run_options options = {.seed = call->seed,
-                                        .ignore_memory = call->ignore_memory,
-                                        .unfolded = call->unfolded,
-                                        .interrupt = call->interrupt,
-                                        .sinks = call->sinks,
-                                        .sink_count = call->sink_count};
+    const pw_run_options options = pw_job_options(call);
     pw_convnet_result ran;
     PW_TRY(pw_convnet_run(call->allocator, call->catalogue, call->cluster, job, &options, call->file, call->line,
                           result->arena, &ran, error));

@@ -1,6 +1,10 @@
 #include "scenarios/jobs/jobs.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
+
+#include "scenarios/report/layout.h"
 
 #define DECLARE(job, registry) extern const pw_job_kind job; extern const pw_kind registry;
 PW_JOB_KINDS(DECLARE)
@@ -14,6 +18,27 @@ const pw_job_kind *pw_job_kind_of(const pw_kind *kind) {
     for (const pw_job_kind *const *job = pw_job_kinds; *job; job++)
         if ((*job)->kind == kind) return *job;
     return NULL;
+}
+
+pw_run_options pw_job_options(const pw_job_call *call) {
+    return (pw_run_options){.seed = call->seed, .ignore_memory = call->ignore_memory, .unfolded = call->unfolded,
+                            .interrupt = call->interrupt, .sinks = call->sinks, .sink_count = call->sink_count};
+}
+
+void pw_job_put_interval(const pw_interval *interval, pw_run_result *result) {
+    char a[64], b[64];
+    pw_result_figure(result, "interval_level", interval->level, "");
+    pw_result_word(result, "step_class", interval->step_class);
+    if (isnan(interval->low_s)) {
+        pw_result_answer(result, "range", "not known: too few published steps of the class \"%s\"", interval->step_class);
+        return;
+    }
+    pw_result_answer(result, "range", "%s to %s holds %.0f %% of measured steps (class \"%s\": %" PRId64 " published steps of %" PRId64
+                     " families; kernel parameters +-%.1f %%)", pw_layout_seconds(interval->low_s, a, sizeof a),
+                     pw_layout_seconds(interval->high_s, b, sizeof b), 100 * interval->level, interval->step_class, interval->rows,
+                     interval->families, 100 * interval->kernel_sd);
+    pw_result_figure(result, "interval_low", interval->low_s, "s");
+    pw_result_figure(result, "interval_high", interval->high_s, "s");
 }
 
 void pw_job_take_session(pw_run_result *result, const pw_session_result *session, uint32_t program_count, const char *word) {

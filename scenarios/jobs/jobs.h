@@ -8,7 +8,8 @@
 #ifndef PW_JOBS_JOBS_H
 #define PW_JOBS_JOBS_H
 
-#include "models/workload/session.h"
+#include "models/workload/interval.h"
+#include "models/workload/machine.h"
 #include "scenarios/report/result.h"
 
 typedef struct pw_job_call {
@@ -50,6 +51,10 @@ extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
 extern const pw_kind *const pw_job_registry_kinds[]; /* in the same order; ends with NULL */
 const pw_job_kind *pw_job_kind_of(const pw_kind *kind); /* never NULL for a kind of the list above */
 
+/* What a call says about a run of training. */
+pw_run_options pw_job_options(const pw_job_call *call);
+/* The line "range" and the figures of an interval; says so where nothing is on file about the class. */
+void pw_job_put_interval(const pw_interval *interval, pw_run_result *result);
 /* Takes over what any lowered job has to say: blame, one row per program (named after it when word is "program", else
  * numbered), hash. gpus and device are the caller's. */
 void pw_job_take_session(pw_run_result *result, const pw_session_result *session, uint32_t program_count, const char *word);

@@ -15,6 +15,7 @@ static void put(const pw_recommender_desc *job, const pw_recommender_result *ran
     pw_result_answer(result, "step", "%s, %s samples/s", pw_layout_seconds(ran->step_s, a, sizeof a),
                      pw_layout_large(ran->samples_per_s, b, sizeof b));
     pw_result_figure(result, "step_s", ran->step_s, "s");
+    pw_job_put_interval(&ran->interval, result);
     pw_result_figure(result, "samples_per_s", ran->samples_per_s, "samples/s");
     pw_result_figure(result, "flops_per_gpu", ran->flops_per_gpu, "flop/s");
     pw_result_figure(result, "parameters", ran->parameters, "");
@@ -35,12 +36,7 @@ static void put(const pw_recommender_desc *job, const pw_recommender_result *ran
 }
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
-    const pw_run_options options = {.seed = call->seed,
-                                            .ignore_memory = call->ignore_memory,
-                                            .unfolded = call->unfolded,
-                                            .interrupt = call->interrupt,
-                                            .sinks = call->sinks,
-                                            .sink_count = call->sink_count};
+    const pw_run_options options = pw_job_options(call);
     pw_recommender_result ran;
     PW_TRY(pw_recommender_run(call->allocator, call->catalogue, call->cluster, call->desc, &options, call->file, call->line,
                               result->arena, &ran, error));

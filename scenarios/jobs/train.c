@@ -2,7 +2,6 @@
 #include "scenarios/jobs/train.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -34,39 +33,20 @@ static void put_head(const pw_train_desc *job, const pw_train_result *train, pw_
                    choice("sharding", job, a, sizeof a), choice("recompute", job, b, sizeof b));
 }
 
-static void put_interval(const pw_interval *interval, pw_run_result *result) {
-    char a[64], b[64];
-    if (isnan(interval->low_s)) {
-        pw_result_answer(result, "range", "not known: too few published steps of the class \"%s\"", interval->step_class);
-        return;
-    }
-    pw_result_answer(result, "range", "%s to %s holds %.0f %% of measured steps (class \"%s\": %" PRId64 " published steps of %" PRId64
-                     " families; kernel parameters +-%.1f %%)", pw_layout_seconds(interval->low_s, a, sizeof a),
-                     pw_layout_seconds(interval->high_s, b, sizeof b), 100 * interval->level, interval->step_class, interval->rows,
-                     interval->families, 100 * interval->kernel_sd);
-}
-
 static void put_answers(const pw_train_result *train, pw_run_result *result) {
     char a[64], b[64], c[64];
     pw_result_answer(result, "step", "%s, %s tokens/s, %s tokens/s per GPU", pw_layout_seconds(train->step_s, a, sizeof a),
                      pw_layout_large(train->tokens_per_s, b, sizeof b), pw_layout_rate(train->tokens_per_s_per_gpu, c, sizeof c));
-    put_interval(&train->interval, result);
+    pw_result_figure(result, "step_s", train->step_s, "s");
+    pw_job_put_interval(&train->interval, result);
     pw_result_answer(result, "MFU", "%.1f %%, %s per GPU (%s; %.1f %% with full attention)", 100 * train->mfu,
                      pw_unit_format(train->flops_per_gpu, PW_UNIT_FLOPS, a, sizeof a), train->mfu_convention,
                      100 * train->mfu_full);
-    pw_result_figure(result, "step_s", train->step_s, "s");
     pw_result_figure(result, "tokens_per_s", train->tokens_per_s, "tokens/s");
     pw_result_figure(result, "tokens_per_s_per_gpu", train->tokens_per_s_per_gpu, "tokens/s");
     pw_result_figure(result, "flops_per_gpu", train->flops_per_gpu, "flop/s");
     pw_result_figure(result, "mfu", train->mfu, "");
     pw_result_figure(result, "mfu_full", train->mfu_full, "");
-    const pw_interval *interval = &train->interval;
-    if (!isnan(interval->low_s)) {
-        pw_result_figure(result, "interval_low", interval->low_s, "s");
-        pw_result_figure(result, "interval_high", interval->high_s, "s");
-    }
-    pw_result_figure(result, "interval_level", interval->level, "");
-    pw_result_word(result, "step_class", interval->step_class);
     pw_result_figure(result, "spread_of_steps", train->step_spread, "");
     pw_result_figure(result, "parameters", train->parameters, "");
     pw_result_word(result, "mfu_convention", train->mfu_convention);
@@ -112,12 +92,7 @@ void pw_job_report_train(const pw_train_desc *job, const pw_train_result *train,
 }
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
-    const pw_run_options options = {.seed = call->seed,
-                                      .ignore_memory = call->ignore_memory,
-                                      .unfolded = call->unfolded,
-                                      .interrupt = call->interrupt,
-                                      .sinks = call->sinks,
-                                      .sink_count = call->sink_count};
+    const pw_run_options options = pw_job_options(call);
     pw_train_result train;
     PW_TRY(pw_train_run(call->allocator, call->catalogue, call->cluster, call->desc, &options, call->file, call->line,
                         result->arena, &train, error));

@@ -30,20 +30,23 @@ static void take(pw_training_answer *answer, double step_s, const pw_interval *i
 
 static pw_status run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
                      pw_arena *arena, pw_training_answer *answer, pw_error *error) {
-    *answer = (pw_training_answer){.step_class = "", .low_s = NAN, .high_s = NAN};
-    if (row->recommender) return recommender_run(context, row, factor, clock_ratio, arena, &answer->step_s, error);
-    if (row->convnet) {
-        pw_convnet_result images;
-        PW_TRY(convnet_run(context, row, factor, clock_ratio, arena, &images, error));
-        take(answer, images.step_s, &images.interval);
-        return PW_OK;
-    }
-    pw_run_options options = {
+    const pw_allocator *allocator = pw_allocator_default();
+    const pw_catalogue *catalogue = context->catalogue;
+    const pw_run_options options = {
         .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
-    pw_train_result result;
-    PW_TRY(pw_train_run(pw_allocator_default(), context->catalogue, &row->cluster, &row->job, &options, NULL, 0, arena, &result,
-                        error));
-    take(answer, result.step_s, &result.interval);
+    if (row->convnet) {
+        pw_convnet_result ran;
+        PW_TRY(pw_convnet_run(allocator, catalogue, &row->cluster, row->convnet, &options, NULL, 0, arena, &ran, error));
+        take(answer, ran.step_s, &ran.interval);
+    } else if (row->recommender) {
+        pw_recommender_result ran;
+        PW_TRY(pw_recommender_run(allocator, catalogue, &row->cluster, row->recommender, &options, NULL, 0, arena, &ran, error));
+        take(answer, ran.step_s, &ran.interval);
+    } else {
+        pw_train_result ran;
+        PW_TRY(pw_train_run(allocator, catalogue, &row->cluster, &row->job, &options, NULL, 0, arena, &ran, error));
+        take(answer, ran.step_s, &ran.interval);
+    }
     return PW_OK;
 }
 
@@ -77,22 +80,13 @@ pw_status pw_training_describe(const pw_validation_context *context, uint32_t ro
     return describe(context, context->input, row, arena, out, prediction, runs, error);
 }
 
-static pw_status factor_of(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error) {
-    if (row->recommender) return recommender_factor(context, row, factor, error);
-    if (row->convnet) return convnet_factor(context, row, factor, error);
-    pw_stack stack;
-    PW_TRY(pw_stack_read(context->catalogue, row->stack, row->device, &stack, NULL, 0, error));
-    *factor = stack.kernel_time_factor;
-    return PW_OK;
-}
-
 /* Without the stack's factor, and with it; the interval where one is on file. */
 static pw_status predict_both(const pw_validation_context *context, const pw_training_row *row, pw_prediction *prediction,
                               pw_error *error) {
     double factor;
     pw_training_answer answer;
     PW_TRY(pw_training_predict(context, row, 1, 0, &prediction->plain, error));
-    PW_TRY(factor_of(context, row, &factor, error));
+    PW_TRY(pw_stack_factor(context->catalogue, row->stack, &factor, error));
     PW_TRY(pw_training_answer_of(context, row, factor, 0, &answer, error));
     prediction->stack = answer.step_s;
     prediction->step_class = answer.step_class;

@@ -6,21 +6,6 @@
 
 static const char *text_of(const description *d, const char *column) { return pw_measured_text(d->input, d->row, column); }
 
-/* "fp32/tf32": what fp32 means on the device, as its libraries have it. */
-static pw_status describe_precision(description *d, pw_convnet_desc *job) {
-    const char *precision = text_of(d, "precision");
-    bool has_tf32 = d->out->device->peak_flops[PW_PRECISION_TF32] > 0;
-    if (strncmp(precision, "amp", 3) == 0 || strcmp(precision, "fp16") == 0) job->precision = PW_PRECISION_FP16;
-    else if (strcmp(precision, "bf16") == 0) job->precision = PW_PRECISION_BF16;
-    else if (strcmp(precision, "tf32") == 0) job->precision = PW_PRECISION_TF32;
-    else if (strcmp(precision, "fp32") == 0) job->precision = PW_PRECISION_FP32;
-    else if (strcmp(precision, "fp32/tf32") == 0) job->precision = has_tf32 ? PW_PRECISION_TF32 : PW_PRECISION_FP32;
-    else return skip(d->prediction, "precision '%s' is not modelled yet", precision);
-    d->out->width = job->precision >= PW_PRECISION_FP16 ? "16" : "32";
-    d->out->arithmetic = (pw_precision)job->precision;
-    return PW_OK;
-}
-
 static pw_status describe_batch(description *d, pw_convnet_desc *job, pw_error *error) {
     int64_t global_batch;
     PW_TRY(pw_measured_integer(d->input, d->row, "mbs", 0, &job->batch, error));
@@ -52,7 +37,7 @@ pw_status describe_convnet(description *d, pw_error *error) {
     job->model = model;
     PW_TRY(describe_batch(d, job, error));
     if (*d->prediction->why) return PW_OK;
-    PW_TRY(describe_precision(d, job));
+    PW_TRY(describe_precision(d, &job->precision, error));
     if (*d->prediction->why) return PW_OK;
     const pw_measured *software = &d->state->convnet_software;
     int64_t found = pw_layout_match(software, "stack", d->input, d->row);
@@ -66,19 +51,4 @@ pw_status describe_convnet(description *d, pw_error *error) {
     PW_TRY(pw_image_resolve(model, d->arena, NULL, 0, &shape, error));
     d->out->flops_per_gpu = shape.training_flops * (double)job->batch;
     return PW_OK;
-}
-
-pw_status convnet_factor(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error) {
-    pw_convnet_stack stack;
-    PW_TRY(pw_convnet_stack_read(context->catalogue, row->stack, &stack, NULL, 0, error));
-    *factor = stack.kernel_time_factor;
-    return PW_OK;
-}
-
-pw_status convnet_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
-                      pw_arena *arena, pw_convnet_result *result, pw_error *error) {
-    pw_run_options options = {
-        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
-    return pw_convnet_run(pw_allocator_default(), context->catalogue, &row->cluster, row->convnet, &options, NULL, 0, arena,
-                          result, error);
 }

@@ -30,7 +30,7 @@ pw_status describe_task(description *d, pw_error *error) {
     pw_train_desc *job = &d->out->job;
     const char *task = pw_measured_text(d->input, d->row, "task"), *arch = pw_measured_text(d->input, d->row, "arch");
     int64_t found = pw_layout_match(tasks, "known", d->input, d->row);
-    if (found < 0 && *task && *arch) return skip(d->prediction, "task '%s' of its architecture is not modelled yet", task);
+    if (found < 0 && *task && *arch) return skip(d->prediction, "task '%s' of its architecture is not modelled", task);
     if (found >= 0) {
         const char *layout = pw_measured_text(tasks, (uint32_t)found, "layout");
         if (*layout) PW_TRY(share_layout(d->catalogue, layout, job->model, d->arena, error));
@@ -51,15 +51,29 @@ int format_index(const char *name) {
     return index;
 }
 
-pw_status describe_format(description *d, pw_error *error) {
-    pw_train_desc *job = &d->out->job;
+static pw_status read_format(description *d, int *index, pw_format *format, pw_error *error) {
     const char *name = pw_layout_look_up(&d->state->formats, "format", d->input, d->row);
-    if (!name) return skip(d->prediction, "precision '%s' is not modelled yet", pw_measured_text(d->input, d->row, "precision"));
-    int index = format_index(name);
+    if (!name) return skip(d->prediction, "precision '%s' is not modelled", pw_measured_text(d->input, d->row, "precision"));
+    *index = format_index(name);
+    PW_TRY(pw_format_read(d->catalogue, *index, format, d->state->formats.file, 0, error));
+    d->out->arithmetic = format->matrix;
+    return PW_OK;
+}
+
+pw_status describe_format(description *d, pw_error *error) {
     pw_format format;
-    PW_TRY(pw_format_read(d->catalogue, index, &format, d->state->formats.file, 0, error));
-    job->precision = index;
-    d->out->arithmetic = format.matrix;
+    PW_TRY(read_format(d, &d->out->job.precision, &format, error));
+    if (*d->prediction->why) return PW_OK;
     d->out->width = format.matrix == PW_PRECISION_FP8 || format.matrix == PW_PRECISION_FP4 ? "8" : format.matrix == PW_PRECISION_FP32 ? "32" : "16";
+    return PW_OK;
+}
+
+pw_status describe_precision(description *d, int *precision, pw_error *error) {
+    pw_format format;
+    int index;
+    PW_TRY(read_format(d, &index, &format, error));
+    if (*d->prediction->why) return PW_OK;
+    *precision = format.matrix;
+    d->out->width = format.matrix >= PW_PRECISION_FP16 ? "16" : "32";
     return PW_OK;
 }

@@ -5,15 +5,6 @@
 
 static const char *text_of(const description *d, const char *column) { return pw_measured_text(d->input, d->row, column); }
 
-static bool read_precision(const char *text, int *precision) {
-    static const struct { const char *word; pw_precision means; } words[] = {
-        {"amp", PW_PRECISION_FP16}, {"fp16", PW_PRECISION_FP16}, {"bf16", PW_PRECISION_BF16}, {"tf32", PW_PRECISION_TF32},
-        {"fp32", PW_PRECISION_FP32}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i].word) == 0) return *precision = words[i].means, true;
-    return false;
-}
-
 pw_status describe_recommender(description *d, pw_error *error) {
     pw_recommender_desc *job = pw_arena_alloc(d->arena, sizeof *job);
     pw_recommender_model_desc *model = pw_arena_alloc(d->arena, sizeof *model);
@@ -33,31 +24,11 @@ pw_status describe_recommender(description *d, pw_error *error) {
     PW_TRY(pw_measured_integer(d->input, d->row, "gpus_per_node", 8, &d->out->gpus_per_node, error));
     if (d->out->gpus < 1 || d->out->gpus_per_node < 1) return skip(d->prediction, "number of GPUs is not given%s", "");
     if (job->batch < 1) return skip(d->prediction, "the batch is not given%s", "");
-    if (!read_precision(text_of(d, "precision"), &job->precision))
-        return skip(d->prediction, "precision '%s' is not modelled yet", text_of(d, "precision"));
-    d->out->width = job->precision >= PW_PRECISION_FP16 ? "16" : "32";
-    d->out->arithmetic = (pw_precision)job->precision;
+    PW_TRY(describe_precision(d, &job->precision, error));
+    if (*d->prediction->why) return PW_OK;
     pw_recommender_stack stack; /* the newest: no source names another */
     PW_TRY(pw_recommender_stack_read(d->catalogue, NULL, &stack, NULL, 0, error));
     d->out->stack = job->stack = stack.name;
     d->out->flops_per_gpu = pw_recommender_training_flops(model) * (double)job->batch / (double)d->out->gpus;
-    return PW_OK;
-}
-
-pw_status recommender_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
-                          pw_arena *arena, double *step_s, pw_error *error) {
-    pw_run_options options = {
-        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
-    pw_recommender_result result;
-    PW_TRY(pw_recommender_run(pw_allocator_default(), context->catalogue, &row->cluster, row->recommender, &options, NULL, 0,
-                              arena, &result, error));
-    *step_s = result.step_s;
-    return PW_OK;
-}
-
-pw_status recommender_factor(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error) {
-    pw_recommender_stack stack;
-    PW_TRY(pw_recommender_stack_read(context->catalogue, row->stack, &stack, NULL, 0, error));
-    *factor = stack.kernel_time_factor;
     return PW_OK;
 }

@@ -72,6 +72,8 @@ pw_status describe(const pw_validation_context *context, const pw_measured *inpu
 /* training_method.c: steps of a description. */
 pw_status describe_task(description *d, pw_error *error);
 pw_status describe_format(description *d, pw_error *error);
+/* The same for jobs whose format is a precision; *precision is that of their multiplies. */
+pw_status describe_precision(description *d, int *precision, pw_error *error);
 /* What a row's columns cannot say of an encoder: attention, norms, embeddings, as the preset has them. */
 pw_status share_layout(const pw_catalogue *catalogue, const char *preset, pw_model_desc *model, pw_arena *arena,
                        pw_error *error);
@@ -81,15 +83,9 @@ static inline int family_of(const pw_training_row *row) { return row->recommende
 
 /* training_recommender.c */
 pw_status describe_recommender(description *d, pw_error *error);
-pw_status recommender_factor(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error);
-pw_status recommender_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
-                          pw_arena *arena, double *step_s, pw_error *error);
 
 /* training_convnet.c: model, batch, format and stack of a row; the machine is described as any other's. */
 pw_status describe_convnet(description *d, pw_error *error);
-pw_status convnet_factor(const pw_validation_context *context, const pw_training_row *row, double *factor, pw_error *error);
-pw_status convnet_run(const pw_validation_context *context, const pw_training_row *row, double factor, double clock_ratio,
-                      pw_arena *arena, pw_convnet_result *result, pw_error *error);
 
 /* Needs the state's tables; fits on the fit rows of what ships. */
 pw_status baseline_prepare(pw_validation_context *context, training_state *state, pw_error *error);

@@ -12,6 +12,7 @@
 #include "models/node/cluster.h"
 #include "models/program/blame.h"
 #include "models/program/executor.h"
+#include "models/workload/interval.h"
 #include "models/workload/machine.h"
 
 typedef struct pw_recommender_model_desc {
@@ -50,6 +51,7 @@ typedef struct pw_recommender_result {
     int64_t gpus;
     double compute_s, communication_s, idle_s, launch_wait_s; /* means over ranks */
     pw_recommender_memory memory;
+    pw_interval interval; /* of step_s */
     const pw_blame_part *parts;
     uint32_t part_count;
     const char *home_program;

@@ -83,6 +83,8 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
     pw_session_result ran;
     PW_TRY(pw_machine_run(&s->machine, allocator, options, s->job, arena, &ran, error));
     fill_result(s, &ran, result);
+    PW_TRY(pw_step_interval(catalogue, result->device, s->job, ran.home, s->machine.clock_ratio, PW_STEP_RECOMMENDER,
+                            result->step_s, result->compute_s, arena, &result->interval, error));
     return write_notes(s, arena, result, error);
 }
 

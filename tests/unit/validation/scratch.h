@@ -56,7 +56,7 @@ static inline void scratch_words(scratch *s) {
     scratch_file(s, "padding.csv", "seq_len,padding\n");
     scratch_file(s, "sharding.csv", "sharding,method,group,reshard\nnone,none,0,\nZeRO1,zero1,0,\ndistributed optimizer,zero1,0,\nFSDP,zero3,0,\n");
     scratch_file(s, "optimizers.csv", "optimizer,name\n,adamw\n");
-    scratch_file(s, "formats.csv", "precision,format\nfp16,fp16\namp,fp16\nbf16,bf16\nfp8,fp8\nmxfp8,fp8\n");
+    scratch_file(s, "formats.csv", "precision,format\nfp32/tf32,tf32\ntf32,tf32\nfp16,fp16\namp,fp16\nbf16,bf16\nfp8,fp8\nmxfp8,fp8\n");
 }
 
 static inline void scratch_end(scratch *s) {

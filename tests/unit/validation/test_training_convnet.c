@@ -34,7 +34,7 @@ PW_TEST(a_row_of_images_runs_as_the_job_that_it_says) {
     PW_EXPECT(v.predictions[2].plain > 1.5 * v.predictions[0].plain); /* tf32 moves twice the bytes */
     PW_EXPECT_CONTAINS(v.predictions[3].why, "global batch");
     PW_EXPECT_CONTAINS(v.predictions[4].why, "resnet51");
-    PW_EXPECT_CONTAINS(v.predictions[5].why, "precision 'fp8'");
+    PW_EXPECT_CONTAINS(v.predictions[5].why, "convnet.precision");
     PW_EXPECT_CONTAINS(v.predictions[6].why, "TensorFlow 9");
     scratch_end(&s);
 }
