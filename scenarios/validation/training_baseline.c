@@ -40,6 +40,15 @@ static double median_mfu(const mfu_sample *samples, uint32_t count, int family, 
     return n ? scratch[n - 1].mfu : NAN;
 }
 
+static bool is_known(const training_state *state, int family, const pw_device *device, const char *width) {
+    for (uint32_t i = 0; i < state->baseline_count; i++) {
+        const struct baseline_mfu *b = &state->baseline[i];
+        bool same_width = b->width && width ? strcmp(b->width, width) == 0 : b->width == width;
+        if (b->family == family && b->device == device && same_width) return true;
+    }
+    return false;
+}
+
 pw_status baseline_prepare(pw_validation_context *context, training_state *state, pw_error *error) {
     const pw_measured *shipped = context->shipped;
     mfu_sample *samples = pw_arena_alloc(context->arena, (shipped->rows + 1u) * sizeof *samples);
@@ -62,6 +71,7 @@ pw_status baseline_prepare(pw_validation_context *context, training_state *state
         for (uint32_t i = 0; i < count; i++) {
             const pw_device *device = level < 2 ? samples[i].device : NULL;
             const char *width = level == 0 ? samples[i].width : NULL;
+            if (is_known(state, samples[i].family, device, width)) continue;
             double mfu = median_mfu(samples, count, samples[i].family, device, width, scratch);
             if (!isnan(mfu)) state->baseline[state->baseline_count++] = (struct baseline_mfu){device, width, samples[i].family, mfu};
         }
