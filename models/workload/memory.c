@@ -156,12 +156,15 @@ static void state_bytes(const pw_plan *plan, int64_t stage, double parameters, p
     account->weights = (whole ? in_use * parameters + (plan->matrix_bytes - in_use) * (matrices + experts) : 0) + (zero3 ? plan->sharded_parameter_bytes * parameters / shards : 0);
     if (zero3 && !whole) {
         int64_t ahead = plan->ahead_forward > plan->ahead_backward ? plan->ahead_forward : plan->ahead_backward;
-        account->buffers += in_use * unit * (double)(1 + ahead);
+        double live = fmin(plan->live_parameters, parameters + experts);
+        account->buffers += in_use * fmax(unit * (double)(1 + ahead), live);
     }
     if (plan->desc->trainable == PW_TRAIN_LORA) account->weights += in_use * trained;
     bool shares = plan->sharding >= PW_SHARDING_ZERO2 && !plan->hold_gradients;
     account->gradients = plan->gradient_bytes * trained / (shares ? shards : 1);
     if (shares) account->buffers += (zero3 ? unit * plan->gradient_wire_bytes : plan->bucket_bytes) * 2; /* one leaves */
+    if (plan->sharding == PW_SHARDING_ZERO1 && shards > 1)
+        account->buffers += plan->stack.gradient_bucket * plan->gradient_wire_bytes;
     account->optimizer = plan->optimizer_bytes * trained / shards;
     if (plan->optimizer.factored) account->optimizer += 4 * rows_and_columns(plan, stage);
     if (experts > 0) { /* whole on each rank, or their optimizer's state over those that hold the same experts */
@@ -182,7 +185,8 @@ static double head_activations(const pw_plan *plan, bool at_loss) {
     if (!at_loss) return bytes;
     if (plan->model->head == PW_HEAD_SPAN) return bytes + plan->stack.logits * 2 * reached;
     if (plan->model->head == PW_HEAD_MASKED_LM) bytes += (3 * element + wide) * reached * h; /* transform, GELU, norm, output */
-    return bytes + plan->stack.logits * reached * (double)plan->vocabulary / (double)plan->t;
+    double each = plan->t > 1 && !isnan(plan->stack.split_logits) ? plan->stack.split_logits : plan->stack.logits;
+    return bytes + each * reached * (double)plan->vocabulary / (double)plan->t;
 }
 
 /* Bytes kept of one layer and one micro-batch from B to W: inputs of linear layers and the gradients of their outputs (those

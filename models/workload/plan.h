@@ -87,6 +87,7 @@ typedef struct pw_plan {
     bool regathers;           /* zero3, full recompute: parameters are dropped between the second forward and the backward pass */
     int64_t ahead_forward, ahead_backward; /* zero3: layers gathered ahead */
     double sharded_parameter_bytes;   /* zero3: kept per parameter beside the optimizer's state */
+    double live_parameters;           /* zero3: so many stay gathered, a unit at least */
     double gather_copy, scatter_copy; /* zero3: bytes moved on the GPU per parameter gathered, per gradient scattered */
     pw_format format;
     pw_precision precision, precision16; /* of linear layers; of the rest: the format's */

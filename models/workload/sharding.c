@@ -12,6 +12,8 @@ const char *const pw_sharding_names[] = {"none", "zero1", "zero2", "zero3", NULL
 
 typedef struct rules {
     double sharded_parameters, prefetch_forward, prefetch_backward, reshard, hold_gradients, gather_copy, scatter_copy, regathers, gather_pieces;
+    double pipeline_reshard, pipeline_hold; /* in place of the switches, where there is a pipeline */
+    double live_parameters;
 } rules;
 
 static pw_status read_rules(const pw_catalogue *catalogue, const char *stack, rules *to, pw_error *error) {
@@ -27,7 +29,8 @@ static pw_status read_rules(const pw_catalogue *catalogue, const char *stack, ru
         {"prefetch_backward", &to->prefetch_backward, MOST_AHEAD}, {"reshard", &to->reshard, 1},
         {"hold_gradients", &to->hold_gradients, 1}, {"gather_copy", &to->gather_copy, 1e3},
         {"scatter_copy", &to->scatter_copy, 1e3}, {"regathers", &to->regathers, 1},
-        {"gather_pieces", &to->gather_pieces, 1e3}};
+        {"gather_pieces", &to->gather_pieces, 1e3}, {"pipeline_reshard", &to->pipeline_reshard, 1},
+        {"pipeline_hold", &to->pipeline_hold, 1}, {"live_parameters", &to->live_parameters, 1e12}};
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         *cells[i].value = pw_table_number_of(table, (size_t)row, cells[i].column);
         if (!(*cells[i].value >= 0 && *cells[i].value <= cells[i].most))
@@ -91,8 +94,10 @@ pw_status pw_plan_shard(const pw_catalogue *catalogue, pw_plan *plan, const char
     PW_TRY(split_ranks(plan, file, line, error));
     rules of;
     PW_TRY(read_rules(catalogue, plan->stack.name, &of, error));
-    plan->reshard = is_given(desc->reshard) ? desc->reshard == 1 : of.reshard != 0;
-    plan->hold_gradients = is_given(desc->hold_gradients) ? desc->hold_gradients == 1 : of.hold_gradients != 0;
+    plan->reshard = is_given(desc->reshard) ? desc->reshard == 1 : (plan->p > 1 ? of.pipeline_reshard : of.reshard) != 0;
+    double hold = plan->p > 1 ? of.pipeline_hold : of.hold_gradients;
+    plan->hold_gradients = is_given(desc->hold_gradients) ? desc->hold_gradients == 1 : hold != 0;
+    plan->live_parameters = of.live_parameters;
     plan->ahead_forward = (int64_t)(isnan(desc->prefetch) ? of.prefetch_forward : desc->prefetch);
     plan->ahead_backward = (int64_t)(isnan(desc->prefetch) ? of.prefetch_backward : desc->prefetch);
     if (!plan->stack.overlap_parameters) {

@@ -90,6 +90,8 @@ pw_status pw_stack_read(const pw_catalogue *catalogue, const char *name, const p
     PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "context", &context, error));
     PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "communication", &communication, error));
     PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "fragmentation", &stack->fragmentation, error));
+    PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "gradient_bucket", &stack->gradient_bucket, error));
+    stack->split_logits = pw_table_number_of(reserve, (size_t)reserve_row, "split_logits"); /* NaN: none of its own */
     PW_TRY(pw_table_amount_of(reserve, (size_t)reserve_row, "inner_gradients", &stack->inner_gradients, error));
     stack->reserve_bytes = context + communication;
     return PW_OK;

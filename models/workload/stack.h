@@ -91,6 +91,8 @@ typedef struct pw_stack {
 #undef PW_STACK_NUMBER
     double kernel_time_factor; /* table stack-factors: fitted on whole steps; 1 where there is none */
     double reserve_bytes, fragmentation; /* table memory-reserve: context and libraries; share of activations and buffers */
+    double split_logits;    /* likewise: bytes per logit at the peak where tensor-parallel ranks share them; NaN: as `logits` */
+    double gradient_bucket; /* likewise: elements of a buffer that gradients leave through under zero1 */
     double inner_gradients; /* likewise: 1: gradients of the inner matrices' outputs have tensors of their own; 0: they overwrite them */
     pw_stack_experts experts;            /* read by pw_stack_read_experts */
 } pw_stack;

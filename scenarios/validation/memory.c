@@ -13,10 +13,11 @@ static double unit_bytes(const char *unit) {
     return NAN;
 }
 
+#define PW_MOST_BATCH 1048576.0 /* sequences: a power of 2 */
 enum { GPUS_PER_NODE = 8 }; /* of every row whose sharding knows nodes: the file does not say */
 
-typedef enum amount_kind { AMOUNT_TOTAL, AMOUNT_ACTIVATIONS, AMOUNT_STATES, AMOUNT_STATIC, AMOUNT_KINDS } amount_kind;
-static const char *const amount_names[AMOUNT_KINDS] = {"peak-device", "activations", "params+optimizer", "static-device"};
+typedef enum amount_kind { AMOUNT_TOTAL, AMOUNT_ACTIVATIONS, AMOUNT_STATES, AMOUNT_STATIC, AMOUNT_BATCH, AMOUNT_KINDS } amount_kind;
+static const char *const amount_names[AMOUNT_KINDS] = {"peak-device", "activations", "params+optimizer", "static-device", "max-batch"};
 
 typedef struct memory_state {
     pw_measured layouts, software, plans, formats, optimizers, sharding;
@@ -55,12 +56,19 @@ static pw_status read_amount(const pw_validation_context *context, uint32_t row,
     const char *unit = software_of(context, row, "unit"), *name = pw_measured_text(input, row, "kind");
     if (!*unit) unit = pw_measured_text(input, row, "unit");
     if (isnan(value)) return skip(prediction, "no value%s", "");
+    if (strcmp(name, amount_names[AMOUNT_BATCH]) == 0 && strcmp(unit, "sequences") == 0) {
+        if (value < 0) return skip(prediction, "the value is negative%s", "");
+        prediction->measured = value + 0.5; /* between the largest that fits and the next one; never 0 */
+        *kind = AMOUNT_BATCH;
+        return PW_OK;
+    }
     if (value <= 0) return skip(prediction, "the value is not positive%s", "");
     prediction->measured = value * unit_bytes(unit); /* NaN where the unit is none */
     if (isinf(prediction->measured)) return skip(prediction, "the value is too large%s", "");
     if (isnan(prediction->measured)) return skip(prediction, "unit '%s' is no amount of memory", unit);
     int found = 0;
     while (found < AMOUNT_KINDS && strcmp(amount_names[found], name) != 0) found++;
+    if (found == AMOUNT_BATCH) return skip(prediction, "a batch is counted in sequences, not in '%s'", unit);
     if (found == AMOUNT_KINDS) return skip(prediction, "kind '%s' is not modelled yet", name);
     *kind = (amount_kind)found;
     return PW_OK;
@@ -136,6 +144,7 @@ static pw_status describe_rest(const pw_validation_context *context, uint32_t ro
     PW_TRY(set_word(&pw_train_kind, "trainable", job, software_of(context, row, "trainable"), arena, error));
     int64_t software = pw_layout_match(&state->software, "stack", context->input, row);
     if (software >= 0) PW_TRY(pw_measured_integer(&state->software, (uint32_t)software, "rank", job->lora_rank, &job->lora_rank, error));
+    PW_TRY(set_word(&pw_train_kind, "optimizer", job, software_of(context, row, "optimizer"), arena, error));
     PW_TRY(set_word(&pw_train_kind, "lora_targets", job, software_of(context, row, "targets"), arena, error));
     return set_word(&pw_train_kind, "sharding", job, plan_of(state, context->input, row, "sharding"), arena, error);
 }
@@ -183,6 +192,23 @@ static double baseline_bytes(const pw_train_desc *job, amount_kind kind) {
     return kind == AMOUNT_ACTIVATIONS ? kept : kind == AMOUNT_STATES ? states : kind == AMOUNT_STATIC ? 2 * per_gpu : states + kept;
 }
 
+/* The largest micro-batch within the GPU's memory, and a half. NULL device: by the baseline's closed form. */
+static pw_status largest_batch(const pw_validation_context *context, uint32_t row, const pw_device *device, const pw_train_desc *job,
+                               double *batch, pw_error *error) {
+    double gib, fits = 0, fails = PW_MOST_BATCH;
+    PW_TRY(pw_measured_number(context->input, row, "gpu_mem_gib", &gib, error));
+    for (double tried = 1; fails - fits > 1; tried = fails == PW_MOST_BATCH ? 2 * fits : floor((fits + fails) / 2)) {
+        pw_train_desc larger = *job;
+        larger.micro_batch = larger.global_batch = (int64_t)tried;
+        double bytes = baseline_bytes(&larger, AMOUNT_TOTAL);
+        if (device) PW_TRY(account_bytes(context, row, device, &larger, AMOUNT_TOTAL, &bytes, error));
+        if (bytes <= gib * 0x1p30) fits = tried;
+        else fails = tried;
+    }
+    *batch = fits + 0.5;
+    return PW_OK;
+}
+
 static pw_status predict_amount(const pw_validation_context *context, uint32_t row, amount_kind kind, pw_arena *arena,
                                 pw_prediction *prediction, pw_error *error) {
     const memory_state *state = context->state;
@@ -200,8 +226,11 @@ static pw_status predict_amount(const pw_validation_context *context, uint32_t r
     pw_error failure = {0};
     if (pw_catalogue_device(context->catalogue, pw_measured_text(context->input, row, "gpu"), &device, &failure) != PW_OK)
         return skip(prediction, "%s", "the GPU is not in the catalogue");
-    double bytes;
-    pw_status status = account_bytes(context, row, device, &job, kind, &bytes, &failure);
+    double bytes, baseline = 0;
+    pw_status status = kind == AMOUNT_BATCH ? largest_batch(context, row, device, &job, &bytes, &failure)
+                                            : account_bytes(context, row, device, &job, kind, &bytes, &failure);
+    if (kind != AMOUNT_BATCH) baseline = baseline_bytes(&job, kind);
+    else if (status == PW_OK) status = largest_batch(context, row, NULL, &job, &baseline, &failure);
     if (status == PW_UNSUPPORTED || status == PW_BAD_INPUT) return skip(prediction, "%.390s", failure.what);
     if (status != PW_OK) {
         if (error) *error = failure;
@@ -209,7 +238,7 @@ static pw_status predict_amount(const pw_validation_context *context, uint32_t r
     }
     prediction->ran = true;
     prediction->plain = prediction->stack = bytes;
-    prediction->baseline = baseline_bytes(&job, kind);
+    prediction->baseline = baseline;
     return PW_OK;
 }
 

@@ -10,7 +10,7 @@
 
 #include "scenarios/validation/validation.h"
 
-const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_knobs, &pw_suite_memory, &pw_suite_gemm, &pw_suite_attention, NULL};
+const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_knobs, &pw_suite_memory, &pw_suite_batches, &pw_suite_gemm, &pw_suite_attention, NULL};
 
 pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t size, pw_error *error) {
     const char *said = getenv("PODWRIGHT_VALIDATION");

@@ -83,7 +83,7 @@ PW_TEST(the_baseline_of_memory_is_its_closed_form) {
                  "13,paper,activations,gpt-a,A100-80,8,1,1,1,2048,48,6144,64,fp64,none,none,3,GB\n"
                  "14,paper,activations,gpt-a,nobody's,8,1,1,1,2048,48,6144,64,fp16,none,none,3,GB\n"
                  "15,paper,activations,gpt-a,A100-80,8,1,1,1,2048,many,6144,64,fp16,none,none,3,GB\n");
-    static const char *const reasons[] = {"no value", "not positive", "unit 'sequences'", "kind 'max-batch'", "known family",
+    static const char *const reasons[] = {"no value", "not positive", "unit 'sequences'", "not in 'GB'", "known family",
                                           "leaves out the plan", "sharding", "precision", "not in the catalogue", "'many' is no number", NULL};
     PW_EXPECT(pw_validation_run(&pw_suite_memory, s.catalogue, &(pw_validation_options){0}, s.arena, &v, &s.error) == PW_OK);
     for (int i = 0; i < 4; i++) PW_EXPECT_TEXT(v.predictions[i].why, "");
@@ -99,6 +99,35 @@ PW_TEST(the_baseline_of_memory_is_its_closed_form) {
     PW_EXPECT_NEAR(v.predictions[3].baseline, v.predictions[0].baseline + v.predictions[1].baseline, 1e-12);
     PW_EXPECT(v.predictions[3].plain > v.predictions[1].plain + v.predictions[0].plain);
     expect_reasons(&v, 4, reasons);
+    scratch_end(&s);
+}
+
+/* A small encoder on a GPU of so much memory: the largest batch and the next one lie on the two sides of what fits. */
+PW_TEST(every_largest_batch_is_asked_twice) {
+    scratch s;
+    pw_validation v, sides = {.suite = &pw_suite_batches};
+    scratch_begin(&s);
+    scratch_file(&s, "split-memory.csv", "source,model,side\npaper,gpt-a,check\n");
+    scratch_file(&s, "layouts.csv", "model,vocabulary,kv_heads,gated_mlp,tied,biases,learned_positions\ngpt,51200,,0,1,1,1\n");
+    scratch_words(&s);
+    scratch_file(&s, "memory-software.csv", "source,stack,layout,head,counts\n,megatron-2021,,,device\n");
+    scratch_file(&s, "memory-plans.csv", "source,tp,pp,dp,mbs\n,1,1,1,1\n");
+    scratch_file(&s, "data/training-memory.csv",
+                 "id,source,kind,model,gpu,gpu_mem_gib,n_gpus,seq_len,layers,hidden,heads,precision,recompute,sharding,value,unit\n"
+                 "1,paper,max-batch,gpt-a,A100-80,16,1,512,12,768,12,fp16,none,none,0,sequences\n"
+                 "2,paper,max-batch,gpt-a,A100-80,1,1,512,12,768,12,fp16,none,none,0,sequences\n"
+                 "3,paper,max-batch,gpt-a,A100-80,16,1,512,12,768,12,fp16,none,none,-1,sequences\n");
+    PW_EXPECT(pw_validation_run(&pw_suite_memory, s.catalogue, &(pw_validation_options){0}, s.arena, &v, &s.error) == PW_OK);
+    PW_EXPECT_NEAR(v.predictions[0].measured, 0.5, 0);
+    PW_EXPECT(v.predictions[0].plain > 4 && v.predictions[0].plain < 200);
+    PW_EXPECT_NEAR(v.predictions[1].plain, 0.5, 0); /* 18 bytes of 124 million weights alone are more */
+    PW_EXPECT_CONTAINS(v.predictions[2].why, "negative");
+    PW_EXPECT(pw_suite_batches.derive(&v, s.arena, &sides, &s.error) == PW_OK);
+    PW_EXPECT(sides.input->rows == 4);
+    PW_EXPECT_TEXT(pw_measured_text(sides.input, 1, "batch"), "1");
+    PW_EXPECT(sides.predictions[1].measured > 1 && sides.predictions[1].plain < 1); /* one fits in 16 GB: a wrong side */
+    PW_EXPECT(sides.predictions[2].plain < 1 && sides.predictions[3].plain > 1);
+    PW_EXPECT_TEXT(sides.predictions[0].side, "check");
     scratch_end(&s);
 }
 

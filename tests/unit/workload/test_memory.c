@@ -143,6 +143,21 @@ PW_TEST(the_account_shows_the_fullest_moment) {
     PW_EXPECT_NEAR(layer.logits, 8.0 * 8192 + 4.0 * 8192 * 4096, 1e-12);
 }
 
+/* torchtitan: with a pipeline parameters stay gathered and gradients whole until the last micro-batch. */
+PW_TEST(a_pipeline_may_keep_what_is_sharded_whole) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "torchtitan-2024", 8192, 64);
+    desc.sharding = PW_SHARDING_ZERO3;
+    desc.data_parallel = 8;
+    PW_EXPECT_NEAR(account(&desc, "H100-SXM5-80GB", 0).weights, 0, 0);
+    desc.pipeline_parallel = 4;
+    pw_memory_account a = account(&desc, "H100-SXM5-80GB", 1);
+    PW_EXPECT_NEAR(a.gradients / a.weights, 4.0 / 2, 1e-12);
+    PW_EXPECT(a.weights > 2 * 8 * 200e6);
+    desc.reshard = 1;
+    PW_EXPECT_NEAR(account(&desc, "H100-SXM5-80GB", 1).weights, 0, 0);
+}
+
 PW_TEST(parts_of_the_account_add_up_to_its_total) {
     pw_model_desc model = preset("llama3-405b");
     pw_train_desc desc = job(&model, "nemo-2024", 8192, 2048);
@@ -169,6 +184,26 @@ PW_TEST(the_nearest_plan_fits_and_changes_little) {
     desc = job(&huge, "nemo-2024", 8192, 512);
     must(pw_train_nearest_fit(catalogue(), device("H100-SXM5-80GB"), 1, 1, &desc, arena(), &text, &error), &error);
     PW_EXPECT_TEXT(text, "");
+}
+
+/* What costs least goes first: in fp8 a narrower store of SwiGLU's input, where that is enough. */
+PW_TEST(the_nearest_plan_takes_the_least_effort_that_is_enough) {
+    pw_model_desc model = preset("llama3-8b");
+    pw_train_desc desc = job(&model, "nemo-2025", 8192, 8);
+    desc.precision = PW_PRECISION_FP8;
+    desc.data_parallel = 8;
+    desc.sharding = PW_SHARDING_ZERO3;
+    const pw_device *gpu = device("H100-SXM5-80GB");
+    double before = account(&desc, "H100-SXM5-80GB", 0).total;
+    desc.fp8_activations = true;
+    double after = account(&desc, "H100-SXM5-80GB", 0).total;
+    desc.fp8_activations = false;
+    pw_device smaller = *gpu;
+    smaller.memory_bytes = (before + after) / 2;
+    const char *text = NULL;
+    pw_error error = {0};
+    must(pw_train_nearest_fit(catalogue(), &smaller, 8, 1, &desc, arena(), &text, &error), &error);
+    PW_EXPECT_CONTAINS(text, "fp8_activations = true (");
 }
 
 /* How far tensor parallel may grow is the cluster's to say: with one GPU alone other ways are found. */
