@@ -161,48 +161,56 @@ static pw_status check_cost(const pw_kernel *kernel, const pw_kernel_cost *cost,
                    "the time of a %s kernel is too long to be a number", pw_kernel_class_names[kernel->kind]);
 }
 
-pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const pw_gpu_state *state, pw_kernel_cost *cost,
-                             pw_error *error) {
-    double clock = state ? state->clock_ratio : 1, sms = state && state->sms != 0 ? state->sms : gpu->sms;
-    double left = state ? 1 - state->memory_taken : 1; /* of the memory bandwidth */
-    pw_precision precision = kernel->precision;
-    PW_CHECK((unsigned)kernel->kind < PW_KERNEL_CLASS_COUNT);
-    if (!(left > 0 && left <= 1))
+/* How a kernel runs, its state resolved. */
+typedef struct placement {
+    double clock, sms, left; /* ratio; SMs; share of the memory bandwidth that others leave */
+} placement;
+
+static pw_status place(const pw_gpu *gpu, const pw_gpu_state *state, placement *at, pw_error *error) {
+    *at = (placement){state ? state->clock_ratio : 1, state && state->sms != 0 ? state->sms : gpu->sms,
+                      state ? 1 - state->memory_taken : 1};
+    if (!(at->left > 0 && at->left <= 1))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the share that others take is at least 0 and below 1",
-                       "%s cannot run on %g of its memory bandwidth", gpu->device->name, left);
-    if (!(clock > 0 && isfinite(clock)) || !(sms > 0 && sms <= gpu->sms))
+                       "%s cannot run on %g of its memory bandwidth", gpu->device->name, at->left);
+    if (!(at->clock > 0 && isfinite(at->clock)) || !(at->sms > 0 && at->sms <= gpu->sms))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the clock ratio is above 0 and finite; SMs are above 0 and at most the device's",
-                       "%s cannot run at clock ratio %g on %g of %g SMs", gpu->device->name, clock, sms, gpu->sms);
-    if (!multiplies(kernel->kind)) {
-        if (!(kernel->memory.bytes >= 0 && kernel->memory.flops >= 0) || isinf(kernel->memory.bytes + kernel->memory.flops))
-            return bad_dimension(kernel, error);
-        pw_traffic_cost(&gpu->traffic, left * gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
-                        kernel->memory.flops, clock, sms / gpu->sms, gpu->saturation, cost);
-        return check_cost(kernel, cost, error);
-    }
-    if (!has_unit(gpu, precision))
-        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "choose a precision that `podwright explain` lists for the device",
-                       "%s has no %s arithmetic", gpu->device->name,
-                       (unsigned)precision < PW_PRECISION_COUNT ? pw_precision_names[precision] : "such");
-    pw_gemm_model multiply = gpu->gemm[precision];
-    multiply.machine.memory_Bps *= left;
-    if (kernel->kind == PW_KERNEL_GEMM) {
-        double output_bytes = kernel->gemm.output_bytes_per_element;
-        if (kernel->gemm.batch < 1 || kernel->gemm.m < 1 || kernel->gemm.n < 1 || kernel->gemm.k < 1 ||
-            !(output_bytes >= 0) || misalignment(gpu, kernel->gemm.row_alignment) == 0)
-            return bad_dimension(kernel, error);
-        if (output_bytes == 0) output_bytes = fmax(2, pw_precision_bytes(precision));
-        pw_gemm_cost(&multiply, (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n,
-                     (double)kernel->gemm.k, output_bytes, gpu->casts[precision] && !kernel->gemm.quantised,
-                     clock / misalignment(gpu, kernel->gemm.row_alignment), sms, cost);
-        return check_cost(kernel, cost, error);
-    }
-    if (kernel->kind == PW_KERNEL_CONVOLUTION) {
-        if (!pw_convolution_is_valid(&kernel->convolution)) return bad_dimension(kernel, error);
-        pw_convolution_cost(&multiply, &gpu->convolution, precision, gpu->device->vector_flops, &kernel->convolution,
-                            clock, sms, cost);
-        return check_cost(kernel, cost, error);
-    }
+                       "%s cannot run at clock ratio %g on %g of %g SMs", gpu->device->name, at->clock, at->sms, gpu->sms);
+    return PW_OK;
+}
+
+static pw_status traffic_cost(const pw_gpu *gpu, const pw_kernel *kernel, const placement *at, pw_kernel_cost *cost, pw_error *error) {
+    if (!(kernel->memory.bytes >= 0 && kernel->memory.flops >= 0) || isinf(kernel->memory.bytes + kernel->memory.flops))
+        return bad_dimension(kernel, error);
+    pw_traffic_cost(&gpu->traffic, at->left * gpu->device->memory_Bps, gpu->device->vector_flops, kernel->memory.bytes,
+                    kernel->memory.flops, at->clock, at->sms / gpu->sms, gpu->saturation, cost);
+    return PW_OK;
+}
+
+static pw_status gemm_cost(const pw_gpu *gpu, const pw_kernel *kernel, const placement *at, pw_kernel_cost *cost, pw_error *error) {
+    pw_gemm_model multiply = gpu->gemm[kernel->precision];
+    double output_bytes = kernel->gemm.output_bytes_per_element, slowdown = misalignment(gpu, kernel->gemm.row_alignment);
+    if (kernel->gemm.batch < 1 || kernel->gemm.m < 1 || kernel->gemm.n < 1 || kernel->gemm.k < 1 || !(output_bytes >= 0) ||
+        slowdown == 0)
+        return bad_dimension(kernel, error);
+    if (output_bytes == 0) output_bytes = fmax(2, pw_precision_bytes(kernel->precision));
+    multiply.machine.memory_Bps *= at->left;
+    pw_gemm_cost(&multiply, (double)kernel->gemm.batch, (double)kernel->gemm.m, (double)kernel->gemm.n, (double)kernel->gemm.k,
+                 output_bytes, gpu->casts[kernel->precision] && !kernel->gemm.quantised, at->clock / slowdown, at->sms, cost);
+    return PW_OK;
+}
+
+static pw_status convolution_cost(const pw_gpu *gpu, const pw_kernel *kernel, const placement *at, pw_kernel_cost *cost,
+                                  pw_error *error) {
+    pw_gemm_model multiply = gpu->gemm[kernel->precision];
+    if (!pw_convolution_is_valid(&kernel->convolution)) return bad_dimension(kernel, error);
+    multiply.machine.memory_Bps *= at->left;
+    pw_convolution_cost(&multiply, &gpu->convolution, kernel->precision, gpu->device->vector_flops, &kernel->convolution,
+                        at->clock, at->sms, cost);
+    return PW_OK;
+}
+
+static pw_status attention_cost(const pw_gpu *gpu, const pw_kernel *kernel, const placement *at, pw_kernel_cost *cost,
+                                pw_error *error) {
     pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
                                 (double)kernel->attention.keys,     (double)kernel->attention.heads,
                                 (double)kernel->attention.kv_heads, (double)kernel->attention.head_dim,
@@ -214,9 +222,27 @@ pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const p
         (shape.window > 0 && !shape.causal))
         return bad_dimension(kernel, error);
     shape.slowdown = kernel->attention.slowdown;
-    pw_attention_machine machine = gpu->attention_machine[precision];
-    machine.memory_Bps *= left;
-    pw_attention_cost(&gpu->attention[precision], &machine, &shape, clock, sms, cost);
+    pw_attention_machine machine = gpu->attention_machine[kernel->precision];
+    machine.memory_Bps *= at->left;
+    pw_attention_cost(&gpu->attention[kernel->precision], &machine, &shape, at->clock, at->sms, cost);
+    return PW_OK;
+}
+
+pw_status pw_gpu_kernel_cost(const pw_gpu *gpu, const pw_kernel *kernel, const pw_gpu_state *state, pw_kernel_cost *cost,
+                             pw_error *error) {
+    placement at;
+    PW_CHECK((unsigned)kernel->kind < PW_KERNEL_CLASS_COUNT);
+    PW_TRY(place(gpu, state, &at, error));
+    if (multiplies(kernel->kind) && !has_unit(gpu, kernel->precision))
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "choose a precision that `podwright explain` lists for the device",
+                       "%s has no %s arithmetic", gpu->device->name,
+                       (unsigned)kernel->precision < PW_PRECISION_COUNT ? pw_precision_names[kernel->precision] : "such");
+    switch (kernel->kind) {
+        case PW_KERNEL_GEMM: PW_TRY(gemm_cost(gpu, kernel, &at, cost, error)); break;
+        case PW_KERNEL_CONVOLUTION: PW_TRY(convolution_cost(gpu, kernel, &at, cost, error)); break;
+        case PW_KERNEL_ATTENTION: PW_TRY(attention_cost(gpu, kernel, &at, cost, error)); break;
+        default: PW_TRY(traffic_cost(gpu, kernel, &at, cost, error));
+    }
     return check_cost(kernel, cost, error);
 }
 

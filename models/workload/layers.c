@@ -61,15 +61,16 @@ static void block_add(lowering *low, list *ops, const block *b) {
 
 /* --- Layers ------------------------------------------------------------------------------------------------------ */
 
-static double hidden16(const pw_plan *plan) { return plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden; }
-static double attention_input16(const pw_plan *plan) { /* what tensor-parallel ranks gather for attention */
+/* Bytes that tensor-parallel ranks exchange of a micro-batch: its hidden states, and what they gather for attention. */
+static double hidden_message(const pw_plan *plan) { return plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden; }
+static double attention_message(const pw_plan *plan) {
     return plan->format.element_bytes * (double)plan->tokens * attention_input_width(plan);
 }
 
 static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
     const pw_plan *plan = low->plan;
     const layer_segments *s = &low->layers[kind].forward_segments;
-    double hidden = hidden16(plan), input = attention_input16(plan);
+    double hidden = hidden_message(plan), input = attention_message(plan);
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     block b = {.norm = s->attention_norm, .multiply = s->attention, .ring = plan->c > 1 ? s : NULL, .wgrad = PW_NONE,
                .gather_bytes = small ? input / 2 : input, .scatter_bytes = hidden};
@@ -88,13 +89,13 @@ static void layer_forward_add(lowering *low, list *ops, pw_layer_kind kind) {
 /* regathers: the pass makes gradients of weights too, for which it gathers the inputs again. */
 static void layer_backward_add(lowering *low, list *ops, pw_layer_kind kind, const layer_segments *s, bool regathers) {
     const pw_plan *plan = low->plan;
-    double hidden = hidden16(plan);
+    double hidden = hidden_message(plan);
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     block b = {.norm = s->mlp_norm, .multiply = s->mlp, .wgrad = s->mlp_wgrad, .backward = true, .gather_bytes = hidden, .scatter_bytes = hidden,
                .regather_bytes = plan->stack.tp_regather && regathers ? (small ? hidden / 2 : hidden) : 0};
     if (kind & PW_LAYER_EXPERTS) experts_add(low, ops, s, true);
     else if (b.multiply != PW_NONE) block_add(low, ops, &b);
-    b.scatter_bytes = attention_input16(plan);
+    b.scatter_bytes = attention_message(plan);
     if (plan->stack.tp_regather && regathers) b.regather_bytes = small ? b.scatter_bytes / 2 : b.scatter_bytes;
     b.norm = s->attention_norm;
     b.multiply = s->attention;
@@ -108,7 +109,7 @@ static void layer_weights_add(lowering *low, list *ops, const layer_segments *s)
     const pw_plan *plan = low->plan;
     bool small = pw_plan_casts(plan) && plan->stack.fp8_gather;
     bool gathers = plan->sequence_parallel && plan->stack.tp_regather;
-    double hidden = hidden16(plan), input = attention_input16(plan);
+    double hidden = hidden_message(plan), input = attention_message(plan);
     const struct { uint32_t segment; double gathers; } parts[] = {
         {s->mlp, hidden}, {s->shared, hidden}, {s->combine, 0}, {s->experts, 0}, {s->router, 0},
         {s->attention_out, 0}, {s->attention_in, input}, {s->attention, input}};
@@ -158,7 +159,7 @@ void lower_layers(lowering *low) {
 
 void embedding_add(lowering *low, list *ops, bool backward) {
     const pw_plan *plan = low->plan;
-    double hidden = hidden16(plan);
+    double hidden = hidden_message(plan);
     if (!backward) {
         compute_add(low, ops, low->embedding_forward, SLOT_SCATTER, CATEGORY_COMPUTE);
         if (plan->t > 1)
@@ -172,7 +173,7 @@ void embedding_add(lowering *low, list *ops, bool backward) {
 
 void head_add(lowering *low, list *ops, bool backward) {
     const pw_plan *plan = low->plan;
-    double hidden = hidden16(plan);
+    double hidden = hidden_message(plan);
     if (!backward) {
         compute_add(low, ops, low->head_norm_forward, SLOT_SCATTER, CATEGORY_COMPUTE);
         if (plan->sequence_parallel) tensor_add(low, ops, PW_COLLECTIVE_ALL_GATHER, hidden, SLOT_COMPUTE, SLOT_GATHER);

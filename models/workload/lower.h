@@ -4,6 +4,7 @@
  *   segments.c   which kernels of a layer run between two communications; end_segments.c: those of the ends and the optimizer
  *   head_segments.c  which kernels the head runs
  *   latent.c     kernels of latent attention around its core
+ *   adapter.c    kernels of a LoRA adapter
  *   experts.c    kernels and operations of a layer's experts, and of modules that predict further tokens
  *   ops.c        growing lists of operations
  *   layers.c     templates: the passes of layers, embedding and output layer
@@ -148,9 +149,9 @@ void cast(lowering *low, double per_token); /* fp8: bytes per token that casts m
 void flash(lowering *low, bool windowed, int64_t queries, int64_t keys, bool causal, bool backward);
 double element_bytes(const pw_plan *plan, double bytes); /* a stack's count for 16-bit tensors, in the job's format */
 double wide_bytes(const pw_plan *plan, double bytes);    /* the same for norms, residuals and softmax */
-/* autocast: to the multiplies' format, in a kernel for each of so many matrices; backward: their gradients to fp32 */
 void accumulate_add(lowering *low, double bytes); /* to gradients of weights */
 double weight_bytes(lowering *low, double bytes); /* to accumulate gradients: with others, or apart when halved (then 0) */
+/* autocast: to the multiplies' format, in a kernel for each of so many matrices; backward: their gradients to fp32 */
 void cast_weights(lowering *low, double weights, double matrices, bool backward);
 double hidden_bytes(const pw_plan *plan, double per_element); /* of the tokens that a norm sees */
 uint32_t segment_end(lowering *low, const char *name); /* PW_NONE: nothing was added since the last one */
@@ -190,7 +191,6 @@ pw_op *op_add(lowering *low, list *ops, pw_op_kind kind, uint16_t stream, uint32
 void compute_add(lowering *low, list *ops, uint32_t segment, int16_t wait, uint32_t category); /* PW_NONE: nothing */
 void collective_add(lowering *low, list *ops, pw_collective_kind kind, enum group group, double bytes, uint32_t category,
                     uint16_t stream, int16_t wait, int16_t signal);
-void host_wait_add(lowering *low, list *ops, int16_t slot); /* where the stack's host waits for the GPU; else nothing */
 uint32_t template_add(lowering *low, const char *name, const list *ops);
 void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
 
@@ -198,6 +198,7 @@ void call_add(lowering *low, list *ops, uint32_t template_index, int64_t times);
 void context_add(lowering *low, list *ops, const layer_segments *of, bool backward);
 
 /* layers.c */
+void host_wait_add(lowering *low, list *ops, int16_t slot); /* where the stack's host waits for the GPU; else nothing */
 void tensor_add(lowering *low, list *ops, pw_collective_kind kind, double bytes, int16_t wait, int16_t signal);
 void lower_layers(lowering *low); /* every kind that the model has */
 void embedding_add(lowering *low, list *ops, bool backward);

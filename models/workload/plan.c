@@ -229,16 +229,11 @@ static void apply_switch(bool *value, int given) {
     if (given == 0 || given == 1) *value = given;
 }
 
-pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, const pw_train_desc *desc,
-                       pw_plan *plan, const char *file, int line, pw_error *error) {
-    checker checks = {file, line, error}, *at = &checks;
-    memset(plan, 0, sizeof *plan);
-    PW_TRY(pw_description_check(&pw_train_kind, desc, file, line, error));
-    plan->desc = desc;
-    plan->model = desc->model;
-    plan->shape = pw_model_shape_of(desc->model);
+/* The stack's behaviours, as the job switches them. */
+static pw_status read_stack(const pw_catalogue *catalogue, const pw_device *device, const checker *at, pw_plan *plan) {
+    const pw_train_desc *desc = plan->desc;
     const char *stack = desc->stack && *desc->stack ? desc->stack : NULL;
-    PW_TRY(pw_stack_read(catalogue, stack, device, &plan->stack, file, line, error));
+    PW_TRY(pw_stack_read(catalogue, stack, device, &plan->stack, at->file, at->line, at->error));
     if (desc->stack_factor > 0) plan->stack.kernel_time_factor = desc->stack_factor;
     apply_switch(&plan->stack.sequence_parallel, desc->sequence_parallel);
     apply_switch(&plan->stack.flash_attention, desc->flash_attention);
@@ -246,8 +241,13 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     apply_switch(&plan->stack.overlap_parameters, desc->overlap_parameters);
     apply_switch(&plan->stack.overlap_pipeline, desc->overlap_pipeline);
     apply_switch(&plan->stack.cuda_graphs, desc->cuda_graphs);
-    PW_TRY(pw_format_read(catalogue, desc->precision, &plan->format, file, line, error));
+    PW_TRY(pw_format_read(catalogue, desc->precision, &plan->format, at->file, at->line, at->error));
     if (plan->format.element_bytes > 2 && desc->flash_attention != 1) plan->stack.flash_attention = false; /* 16 bits alone */
+    return PW_OK;
+}
+
+static void set_sizes(pw_plan *plan) {
+    const pw_train_desc *desc = plan->desc;
     plan->t = desc->tensor_parallel;
     plan->p = desc->pipeline_parallel;
     plan->c = desc->context_parallel;
@@ -262,47 +262,75 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
     plan->micro_batch = desc->micro_batch;
     plan->sequence = (int64_t)ceil((double)desc->sequence * (1 - desc->padding));
     plan->sequence_parallel = plan->stack.sequence_parallel && plan->t > 1;
+}
+
+static void set_tokens(pw_plan *plan) {
+    plan->precision = plan->format.matrix;
+    plan->precision16 = plan->format.other;
+    plan->tokens = plan->sequence / plan->c * plan->micro_batch;
+    int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
+    if (multiple) plan->vocabulary = (plan->model->vocabulary + multiple - 1) / multiple * multiple;
+    else plan->vocabulary = plan->model->vocabulary / plan->t * plan->t; /* as it is; what does not divide is left out */
+    plan->head_tokens = pw_head_positions(plan->model, plan->sequence) * plan->micro_batch / plan->c;
+}
+
+/* *adam: what the stack's columns hold. */
+static pw_status read_optimizer(const pw_catalogue *catalogue, const checker *at, pw_plan *plan, pw_optimizer *adam) {
+    const pw_train_desc *desc = plan->desc;
+    PW_TRY(pw_optimizer_read(catalogue, "adamw", adam, at->file, at->line, at->error));
+    PW_TRY(pw_optimizer_read(catalogue, desc->optimizer && *desc->optimizer ? desc->optimizer : adam->name, &plan->optimizer,
+                             at->file, at->line, at->error));
+    if (!plan->optimizer.shards && desc->sharding != PW_SHARDING_NONE)
+        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "use sharding = \"none\", or an optimizer that works element by element",
+                       "%s needs whole tensors, so its state cannot be shared out", plan->optimizer.name);
+    if (desc->offload_optimizer && strcmp(plan->optimizer.name, adam->name) != 0)
+        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "use optimizer = \"adamw\", or leave the update on the GPU",
+                       "the update on the host is that of AdamW, not of %s", plan->optimizer.name);
+    if (desc->model->experts > 0 && (plan->optimizer.factored || plan->optimizer.tensor_kernels > 0))
+        return pw_fail(at->error, PW_UNSUPPORTED, at->file, at->line, "use a fused optimizer",
+                       "%s works tensor by tensor, which is not modelled for experts", plan->optimizer.name);
+    return PW_OK;
+}
+
+/* Bytes kept, moved and sent per parameter. */
+static void set_bytes(pw_plan *plan, const pw_optimizer *adam) {
+    bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
+    plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
+    if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;
+    plan->parameter_wire_bytes = fp8 && plan->stack.fp8_parameter_gather ? 1 : plan->format.weight_bytes;
+    plan->bucket_bytes = plan->desc->bucket_bytes > 0 ? plan->desc->bucket_bytes
+                                                : plan->stack.bucket_elements * plan->gradient_wire_bytes;
+    plan->gradient_bytes = fp16 ? plan->stack.gradient_fp16 : plan->stack.gradient_bf16;
+    plan->optimizer_bytes = fp16 ? plan->stack.optimizer_fp16 : plan->stack.optimizer_bf16;
+    if (!isnan(plan->format.gradient_bytes)) { /* the weights are the masters: two moments are left */
+        plan->gradient_bytes = plan->format.gradient_bytes;
+        plan->optimizer_bytes = adam->state_bytes;
+    }
+    plan->optimizer_bytes += plan->optimizer.state_bytes - adam->state_bytes;
+    plan->update_bytes = plan->optimizer.update_bytes - adam->update_bytes;
+}
+
+pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus, const pw_train_desc *desc,
+                       pw_plan *plan, const char *file, int line, pw_error *error) {
+    checker checks = {file, line, error}, *at = &checks;
+    memset(plan, 0, sizeof *plan);
+    PW_TRY(pw_description_check(&pw_train_kind, desc, file, line, error));
+    plan->desc = desc;
+    plan->model = desc->model;
+    plan->shape = pw_model_shape_of(desc->model);
+    PW_TRY(read_stack(catalogue, device, at, plan));
+    set_sizes(plan);
     PW_TRY(pw_plan_context(plan, file, line, error));
     PW_TRY(check_context(at, plan));
     PW_TRY(check_tensor(at, plan));
     PW_TRY(check_sizes(at, gpus, plan));
     PW_TRY(pw_plan_layout(plan, file, line, error));
     if (device) PW_TRY(pw_format_check(&plan->format, device, file, line, error));
-    plan->precision = plan->format.matrix;
-    plan->precision16 = plan->format.other;
-    plan->tokens = plan->sequence / plan->c * plan->micro_batch;
-    int64_t multiple = (int64_t)plan->stack.vocabulary_multiple * plan->t;
-    if (multiple) plan->vocabulary = (desc->model->vocabulary + multiple - 1) / multiple * multiple;
-    else plan->vocabulary = desc->model->vocabulary / plan->t * plan->t; /* as it is; what does not divide is left out */
-    plan->head_tokens = pw_head_positions(desc->model, plan->sequence) * plan->micro_batch / plan->c;
-    pw_optimizer adam; /* what the stack's columns hold */
-    PW_TRY(pw_optimizer_read(catalogue, "adamw", &adam, file, line, error));
-    PW_TRY(pw_optimizer_read(catalogue, desc->optimizer && *desc->optimizer ? desc->optimizer : adam.name, &plan->optimizer,
-                             file, line, error));
-    if (!plan->optimizer.shards && desc->sharding != PW_SHARDING_NONE)
-        return pw_fail(error, PW_UNSUPPORTED, file, line, "use sharding = \"none\", or an optimizer that works element by element",
-                       "%s needs whole tensors, so its state cannot be shared out", plan->optimizer.name);
-    if (desc->offload_optimizer && strcmp(plan->optimizer.name, adam.name) != 0)
-        return pw_fail(error, PW_UNSUPPORTED, file, line, "use optimizer = \"adamw\", or leave the update on the GPU",
-                       "the update on the host is that of AdamW, not of %s", plan->optimizer.name);
-    if (desc->model->experts > 0 && (plan->optimizer.factored || plan->optimizer.tensor_kernels > 0))
-        return pw_fail(error, PW_UNSUPPORTED, file, line, "use a fused optimizer",
-                       "%s works tensor by tensor, which is not modelled for experts", plan->optimizer.name);
-    bool fp16 = plan->precision == PW_PRECISION_FP16, fp8 = plan->precision == PW_PRECISION_FP8;
-    plan->gradient_wire_bytes = fp16 ? plan->stack.gradient_reduce_fp16 : plan->stack.gradient_reduce_bf16;
-    if (!isnan(plan->format.wire_bytes)) plan->gradient_wire_bytes = plan->format.wire_bytes;
-    plan->parameter_wire_bytes = fp8 && plan->stack.fp8_parameter_gather ? 1 : plan->format.weight_bytes;
-    plan->bucket_bytes = desc->bucket_bytes > 0 ? desc->bucket_bytes
-                                                : plan->stack.bucket_elements * plan->gradient_wire_bytes;
-    plan->gradient_bytes = fp16 ? plan->stack.gradient_fp16 : plan->stack.gradient_bf16;
-    plan->optimizer_bytes = fp16 ? plan->stack.optimizer_fp16 : plan->stack.optimizer_bf16;
-    if (!isnan(plan->format.gradient_bytes)) { /* the weights are the masters: two moments are left */
-        plan->gradient_bytes = plan->format.gradient_bytes;
-        plan->optimizer_bytes = adam.state_bytes;
-    }
+    set_tokens(plan);
+    pw_optimizer adam;
+    PW_TRY(read_optimizer(catalogue, at, plan, &adam));
+    set_bytes(plan, &adam);
     PW_TRY(pw_attention_slowdown_read(catalogue, plan->stack.name, device, &plan->attention, error));
-    plan->optimizer_bytes += plan->optimizer.state_bytes - adam.state_bytes;
-    plan->update_bytes = plan->optimizer.update_bytes - adam.update_bytes;
     PW_TRY(pw_plan_shard(catalogue, plan, file, line, error));
     PW_TRY(pw_plan_fp8_weights(catalogue, device, plan, file, line, error));
     if (desc->fp8_activations && !pw_plan_casts(plan))
