@@ -1,5 +1,5 @@
 /* Tile and wave counting as in NVIDIA's Matrix Multiplication Background (DU-09799-001, chapters on tile and wave
- * quantisation); the ramp in k, the operand feed, split-k and the smooth join of arithmetic and traffic are ours. */
+ * quantisation); the ramp in k, the operand feed, resident blocks, split-k and the smooth join of arithmetic and traffic are ours. */
 #include "models/gpu/gemm.h"
 
 #include <math.h>
@@ -11,17 +11,19 @@ static const double tile_rows[PW_GEMM_TILES] = {256, 128, 128, 128, 64, 64, 32, 
 static const double tile_columns[PW_GEMM_TILES] = {128, 256, 128, 64, 128, 64, 64, 64};
 static const double splits_of_k[PW_GEMM_SPLITS_LONG] = {1, 2, 3, 4, 6, 8, 16, 32, 64, 128, 256};
 static const double partial_bytes = 4; /* partial sums of a split are fp32 */
+static const double most_resident = 2; /* accumulators of two half-size tiles fill an SM's registers like one of 256 x 128 */
 
 void pw_gemm_prepare(const pw_gemm_parameters *parameters, const pw_gemm_machine *machine, pw_gemm_model *model) {
     model->parameters = *parameters;
     model->machine = *machine;
-    double best_reuse = tile_rows[0] * tile_columns[0] / (tile_rows[0] + tile_columns[0]);
+    double largest = tile_rows[0] * tile_columns[0], best_reuse = largest / (tile_rows[0] + tile_columns[0]);
     double flops_per_sm = parameters->flop_efficiency * machine->peak_flops / machine->sms;
     double feed_per_sm = parameters->feed * machine->peak16_flops / machine->sms;
     for (int i = 0; i < PW_GEMM_TILES; i++) {
         double area = tile_rows[i] * tile_columns[i], edge = tile_rows[i] + tile_columns[i];
         double discount = pw_pow(area / edge / best_reuse, parameters->tile_discount);
         model->tile_s[i] = fmax(2 * area / (flops_per_sm * discount), edge * machine->element_bytes / feed_per_sm);
+        model->resident[i] = fmin(most_resident, largest / area);
     }
 }
 
@@ -30,24 +32,26 @@ void pw_gemm_shape_cost(const pw_gemm_model *model, const pw_gemm_shape *shape, 
     const pw_gemm_parameters *p = &model->parameters;
     const pw_gemm_machine *machine = &model->machine;
     double batch = shape->batch, m = shape->m, n = shape->n, k = shape->k, outputs = batch * m * n;
-    double bandwidth = p->memory_efficiency * machine->memory_Bps;
+    double bandwidth = p->memory_efficiency * machine->memory_Bps, partials = p->split_traffic * partial_bytes * outputs;
     double best = INFINITY, best_compute = 0, best_memory = 0, best_bytes = 0, best_split = 0;
     for (int i = 0; i < PW_GEMM_TILES; i++) {
-        double tiles = batch * ceil(m / tile_rows[i]) * ceil(n / tile_columns[i]);
+        double tiles = batch * ceil(m / tile_rows[i]) * ceil(n / tile_columns[i]), resident = model->resident[i];
         for (int j = 0; j < shape->splits; j++) {
-            double split = splits_of_k[j], blocks = tiles * split, waves = blocks / sms;
+            double split = splits_of_k[j], blocks = tiles * split;
             if (split > k) break;
-            double turns = p->quantisation * ceil(waves) + (1 - p->quantisation) * fmax(1, waves);
+            double whole = resident * ceil(blocks / (resident * sms)), shared = fmax(1, blocks / sms);
+            double turns = p->quantisation * whole + (1 - p->quantisation) * shared;
             double compute = turns * model->tile_s[i] * (k / split + p->ramp_k) / clock_ratio;
-            double moved = shape->bytes + (j ? partial_bytes * outputs * (split + 1) : 0), extra = j ? p->split : 0;
-            double memory = moved / (bandwidth * fmin(1, p->saturation * fmin(blocks, sms) / machine->sms));
-            if (fmax(compute, memory) + extra >= best) continue;
-            double c2 = compute * compute, m2 = memory * memory, total = sqrt(sqrt(c2 * c2 + m2 * m2)) + extra;
+            double memory = shape->bytes / (bandwidth * fmin(1, p->saturation * fmin(blocks, sms) / machine->sms));
+            /* the reduction begins when the partial sums are there */
+            double moved = j ? partials * (split + 1) : 0, reduction = moved / bandwidth, extra = j ? p->split : 0;
+            if (fmax(compute, memory) + reduction + extra >= best) continue;
+            double c2 = compute * compute, m2 = memory * memory, total = sqrt(sqrt(c2 * c2 + m2 * m2)) + reduction + extra;
             if (total >= best) continue;
             best = total;
             best_compute = compute;
-            best_memory = memory;
-            best_bytes = moved;
+            best_memory = memory + reduction;
+            best_bytes = shape->bytes + moved;
             best_split = extra;
         }
     }

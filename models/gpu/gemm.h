@@ -1,7 +1,7 @@
 /* Dense matrix multiply: the equation, free of any catalogue. The fit program fits exactly this function.
  *
- *   T = start + min over tile and split of [ (C^4 + M^4)^(1/4) + split overhead ] + cast
- *   C = waves(tiles x splits / SMs) x max(2 tm tn, (tm + tn) b x rate / feed) x (k / splits + ramp) / rate / clock ratio
+ *   T = start + min over tile and split of [ (C^4 + M^4)^(1/4) + split cost ] + cast
+ *   C = turns(tiles x splits, SMs, blocks an SM holds) x max(2 tm tn, (tm + tn) b x rate / feed) x (k / splits + ramp) / rate / clock ratio
  *   M = bytes / (memory efficiency x bandwidth x share of the SMs that ask for data)
  *
  * A library picks the fastest kernel of its table; the minimum stands for that choice. Every parameter is relative to
@@ -24,6 +24,7 @@
     X(split, "split", 5e-8, 6e-6, 1.5e-6, "reduction after splitting k, s")                                           \
     X(quantisation, "quantisation", 0.02, 1, 0.9, "0: SMs share work evenly; 1: whole waves")                         \
     X(tile_discount, "tile_discount", 0.001, 1.5, 0.1, "exponent of the loss of tiles with less reuse")               \
+    X(split_traffic, "split_traffic", 0.05, 3, 0.7, "partial sums of a split that move, as a share of one write and read") \
     X(cast, "cast", 1e-7, 2e-5, 6e-6, "start-up of the kernels that quantise the left operand, s")                    \
     X(cast_traffic, "cast_traffic", 0.3, 20, 5, "bytes they move per element of the left operand")
 
@@ -51,6 +52,7 @@ typedef struct pw_gemm_model {
     pw_gemm_parameters parameters;
     pw_gemm_machine machine;
     double tile_s[PW_GEMM_TILES]; /* one element of k of one tile on one SM */
+    double resident[PW_GEMM_TILES]; /* blocks of the tile that one SM works on at a time */
 } pw_gemm_model;
 
 void pw_gemm_prepare(const pw_gemm_parameters *parameters, const pw_gemm_machine *machine, pw_gemm_model *model);

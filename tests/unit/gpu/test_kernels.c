@@ -117,14 +117,53 @@ PW_TEST(one_row_above_a_tile_costs_more_and_fewer_rows_never_much_more) {
     pw_gpu_destroy(gpu);
 }
 
+/* More rows of the same multiply may take less time only where the measured kernels do too: below 256 rows, where more blocks
+ * share the memory (measured down to 0.46 of the time on GB200 and L40S, 0.70 on A100). */
+PW_TEST(more_rows_take_no_less_time_within_a_tolerance) {
+    for (int d = 0; d < DEVICES; d++) {
+        pw_gpu *gpu = open_gpu(devices[d]);
+        double few = 1, many = 1;
+        for (int64_t n = 256; n <= 16384; n *= 2)
+            for (int64_t k = 256; k <= 16384; k *= 2) {
+                double before_few = 0, before_many = 0;
+                for (int64_t m = 1; m <= 16384; m += m < 512 ? 5 : 100) {
+                    double now = cost_of(gpu, gemm(m, n, k), 1, 0).total_s;
+                    if (m < 256 && now < few * before_few) few = now / before_few;
+                    if (m >= 256 && now < many * before_many) many = now / before_many;
+                    if (m < 256) before_few = fmax(before_few, now);
+                    else before_many = fmax(before_many, now);
+                }
+            }
+        printf("# %s: shortest time over that of fewer rows: %.3f below 256 rows, %.3f from there\n", devices[d], few, many);
+        PW_EXPECT(few >= 0.6);
+        PW_EXPECT(many >= 0.95);
+        pw_gpu_destroy(gpu);
+    }
+}
+
 /* SGLang's table on A100, n = 1024, k = 4096: 104 tiles of 256 x 128 fill one wave, 112 need two; 0.55 of the rate is left. */
 PW_TEST(a_second_wave_shows_on_a100) {
     pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
     pw_kernel_cost one = cost_of(gpu, gemm(3328, 1024, 4096), 1, 0), two = cost_of(gpu, gemm(3584, 1024, 4096), 1, 0);
     double left = (two.flops / two.total_s) / (one.flops / one.total_s);
     printf("# rate after the step over rate before: %.3f\n", left);
-    PW_EXPECT(left < 0.8); /* other tiles soften the step: the model picks the best, the library may not */
-    PW_EXPECT(two.total_s > 1.3 * one.total_s);
+    PW_EXPECT(left < 0.71 && left >= 0.5); /* a split of k softens the step: the model picks the best, the library may not */
+    PW_EXPECT(two.total_s > 1.5 * one.total_s);
+    pw_gpu_destroy(gpu);
+}
+
+/* Measured on A100 at 1.19 waves of 256 x 128, share of the rate at 0.89 waves left: 0.68 at k = 4096, 0.97 at 16384. */
+PW_TEST(a_split_of_k_rescues_a_second_wave_only_where_k_is_deep) {
+    pw_gpu *gpu = open_gpu("A100-SXM4-80GB");
+    double left[2];
+    for (int i = 0; i < 2; i++) {
+        int64_t k = i ? 16384 : 4096;
+        pw_kernel_cost one = cost_of(gpu, gemm(512, 6144, k), 1, 0), two = cost_of(gpu, gemm(512, 8192, k), 1, 0);
+        left[i] = (two.flops / two.total_s) / (one.flops / one.total_s);
+    }
+    printf("# share of the rate left: %.3f at k = 4096, %.3f at 16384\n", left[0], left[1]);
+    PW_EXPECT(left[0] < 0.85);
+    PW_EXPECT(left[1] > left[0] + 0.05);
     pw_gpu_destroy(gpu);
 }
 

@@ -208,7 +208,7 @@ PW_TEST(parameters_that_contradict_each_other_are_refused) {
     size_t column = (size_t)pw_table_find_column(attention, "backward_efficiency");
     snprintf(from, sizeof from, ",%s,", pw_table_text_at(attention, 0, column));
     expect_broken("kernel-attention-parameters.csv", from, ",2.9,", PW_BAD_INPUT, 2, "beat peak");
-    column = (size_t)pw_table_find_column(gemm, "tile_discount"); /* cast and cast_traffic follow, empty */
+    column = (size_t)pw_table_find_column(gemm, "split_traffic"); /* cast and cast_traffic follow, empty */
     snprintf(from, sizeof from, ",%s,,,", pw_table_text_at(gemm, 0, column));
     snprintf(to, sizeof to, ",%s,,5,", pw_table_text_at(gemm, 0, column));
     expect_broken("kernel-gemm-parameters.csv", from, to, PW_BAD_INPUT, 2, "both numbers or both empty");
