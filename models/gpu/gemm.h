@@ -1,7 +1,8 @@
 /* Dense matrix multiply: the equation, free of any catalogue. The fit program fits exactly this function.
  *
- *   T = start + min over tile and split of [ (C^4 + M^4)^(1/4) + split cost ] + cast
- *   C = turns(tiles x splits, SMs, blocks an SM holds) x max(2 tm tn, (tm + tn) b x rate / feed) x (k / splits + ramp) / rate / clock ratio
+ *   T = start + min over tile and split of [ (C^4 + M^4)^(1/4) + reduction(split) ] + cast
+ *   C = turns(tiles x splits / SMs, resident blocks) x max(2 tm tn, (tm + tn) b x rate / feed) x (k / splits + ramp)
+ *       / rate / clock ratio
  *   M = bytes / (memory efficiency x bandwidth x share of the SMs that ask for data)
  *
  * A library picks the fastest kernel of its table; the minimum stands for that choice. Every parameter is relative to
