@@ -168,7 +168,8 @@ static pw_status judge(const pw_measured *table, uint32_t row, const pw_validati
     if (which == STATISTICS) return pw_fail(error, PW_BAD_INPUT, table->file, table->lines[row], NULL, "statistic '%s'", word);
     if (strcmp(variant, "plain") != 0 && strcmp(variant, "stack") != 0)
         return pw_fail(error, PW_BAD_INPUT, table->file, table->lines[row], "plain or stack", "variant '%s'", variant);
-    *to = (pw_target){.name = pw_measured_text(table, row, "name"), .statistic = word};
+    *to = (pw_target){.name = pw_measured_text(table, row, "name"), .statistic = word,
+                       .missing = pw_measured_text(table, row, "missing")};
     PW_TRY(pw_measured_number(table, row, "limit", &to->limit, error));
     PW_TRY(pw_measured_number(table, row, "high", &to->high, error));
     if (isnan(to->limit) || (which == WITHIN && isnan(to->high)))
@@ -228,5 +229,12 @@ void pw_targets_write(const pw_target *targets, uint32_t count, pw_file *out) {
         print_number(out, t->reached);
         print_number(out, t->baseline);
         pw_file_print(out, " %6u  %s\n", t->n, t->met ? "met" : t->n ? "MISSED" : "no row ran");
+    }
+    bool any = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const pw_target *t = &targets[i];
+        if (t->met || !*t->missing) continue;
+        pw_file_print(out, "%s  %s (%s): %s\n", any ? "" : "\nwhat is missing where a target is missed\n", t->name, t->statistic, t->missing);
+        any = true;
     }
 }

@@ -1,7 +1,7 @@
 /* Targets: what the check rows should show, as a table; reached or missed, beside the baseline on the same rows.
  *
  * targets.csv beside the splits lists them: name, suite, only (conditions joined by ";"), variant (plain or stack), statistic
- * and limit. Conditions are COLUMN=VALUE[,VALUE...] and COLUMN>=NUMBER; "flops" is a column of the gemm suite.
+ * and limit, and what is missing where the target is missed. Conditions are COLUMN=VALUE[,VALUE...] and COLUMN>=NUMBER; "flops" is a column of the gemm suite.
  */
 #ifndef PW_SCENARIOS_VALIDATION_TARGETS_H
 #define PW_SCENARIOS_VALIDATION_TARGETS_H
@@ -10,6 +10,7 @@
 
 typedef struct pw_target {
     const char *name, *statistic; /* mape, median, p90, worst, bias (in %), right (of 1), within */
+    const char *missing;          /* what the model lacks there and which data would settle it; "": not known */
     double limit, high;           /* at most limit; right: at least; within: between limit and high */
     double reached, baseline;     /* NaN: no row ran; no baseline of it */
     uint32_t n;
