@@ -33,7 +33,6 @@ pw_status pw_cpu_find(const pw_catalogue *catalogue, const char *name, pw_cpu *c
                     .pipes = positive(table, row, "pipes", &bad),
                     .fused = positive(table, row, "fused", &bad),
                     .matrix_bf16 = pw_table_number_of(table, row, "matrix_bf16"),
-                    .l2_bytes = positive(table, row, "l2", &bad),
                     .l3_bytes = positive(table, row, "l3", &bad),
                     .cache_per_cycle = positive(table, row, "cache_per_cycle", &bad),
                     .memory_Bps = positive(table, row, "memory_bandwidth", &bad),

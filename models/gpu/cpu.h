@@ -20,7 +20,7 @@ typedef struct pw_cpu {
     double cores, clock_Hz;
     double vector_bits, pipes, fused; /* fused: flops per lane, pipe and cycle (2: multiply-add) */
     double matrix_bf16;               /* flops per cycle and core of a matrix unit; NaN: none */
-    double l2_bytes, l3_bytes, cache_per_cycle; /* bytes per cycle and core from the last cache */
+    double l3_bytes, cache_per_cycle; /* bytes per cycle and core from the last cache */
     double memory_Bps, core_Bps;      /* of the socket; what one core can draw */
     double multiply_efficiency, memory_efficiency;
     double tile;                      /* side of the block of the result that a core works on */

@@ -7,7 +7,7 @@
 enum stream { STREAM_COMPUTE, STREAM_VECTORS, STREAM_DATA, STREAM_COUNT };
 enum slot { SLOT_COMPUTE, SLOT_VECTORS, SLOT_GRADIENTS, SLOT_REDUCED, SLOT_COUNT };
 enum category { CATEGORY_COMPUTE, CATEGORY_VECTORS, CATEGORY_DATA, CATEGORY_OPTIMIZER, CATEGORY_COUNT };
-enum { MOST_KERNELS = 2048, MOST_OPS = 32, PROGRAMS = 2 };
+enum { MOST_KERNELS = 2048, MOST_OPS = 32, PROGRAMS = 2 }; /* two programs of at most 200 layers, two kernels forward and three back */
 
 static const pw_category categories[CATEGORY_COUNT] = {[CATEGORY_COMPUTE] = {"compute", PW_BLAME_COMPUTE},
                                                        [CATEGORY_VECTORS] = {"vectors", PW_BLAME_COMMUNICATION},
