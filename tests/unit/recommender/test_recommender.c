@@ -1,28 +1,6 @@
 /* Recommenders: counts, what travels between the holders of tables and of samples, memory, and what cannot be. */
-#include <stdlib.h>
-
 #include "models/workload/recommender/plan.h"
-#include "tests/harness/check.h"
-
-static void must(pw_status status, const pw_error *error) {
-    char text[2048];
-    if (status == PW_OK) return;
-    printf("Bail out! %s\n", pw_error_text(error, text, sizeof text));
-    exit(1);
-}
-
-static pw_arena *arena(void) {
-    static pw_arena *shared;
-    if (!shared) shared = pw_arena_create(NULL);
-    return shared;
-}
-
-static const pw_catalogue *catalogue(void) {
-    static pw_catalogue *shared;
-    pw_error error = {0};
-    if (!shared) must(pw_catalogue_load(NULL, PW_SOURCE_DIR "/models/catalogue/data", &shared, &error), &error);
-    return shared;
-}
+#include "tests/harness/catalogue.h"
 
 static pw_recommender_desc job(const char *model, int64_t batch) {
     pw_error error = {0};

@@ -13,7 +13,7 @@ static inline pw_cluster_desc nodes_of(const char *server, int64_t nodes) {
     return desc;
 }
 
-/* Plain (reference clock, no jitter), whatever the memory. */
+/* Plain (reference clock, no variability), whatever the memory. */
 static inline pw_train_result run_plain(const pw_train_desc *desc, const char *server, int64_t nodes, bool unfolded) {
     pw_cluster_desc cluster = nodes_of(server, nodes);
     pw_run_options options = {.ignore_memory = true, .plain = true, .unfolded = unfolded};
