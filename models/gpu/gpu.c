@@ -35,6 +35,7 @@ struct pw_gpu {
  * Small tiles lose to the operands they need per flop: less where a flop takes longer or its operands are narrower. */
 static void slow_down(pw_gemm_parameters *gemm, const pw_gemm_machine *machine) {
     double rate = machine->peak_flops / machine->peak16_flops;
+    if (machine->element_bytes > 2 && rate > 1) rate = 1; /* Pascal's 16 bits are for storage: the row is of other units */
     gemm->ramp_k *= rate;
     gemm->tile_discount *= rate * machine->element_bytes / 2;
 }
