@@ -22,6 +22,21 @@ static void windowed(double window, double queries, double keys, double rows, do
     *pairs = short_queries * (keys - queries) + short_queries * (short_queries + 1) / 2 + (queries - short_queries) * window;
 }
 
+pw_attention_shape pw_attention_shape_of(const pw_kernel *kernel) {
+    int64_t value_dim = kernel->attention.value_dim ? kernel->attention.value_dim : kernel->attention.head_dim;
+    return (pw_attention_shape){.batch = (double)kernel->attention.batch,
+                                .queries = (double)kernel->attention.queries,
+                                .keys = (double)kernel->attention.keys,
+                                .heads = (double)kernel->attention.heads,
+                                .kv_heads = (double)kernel->attention.kv_heads,
+                                .head_dim = (double)kernel->attention.head_dim,
+                                .causal = kernel->attention.causal,
+                                .backward = kernel->attention.backward,
+                                .window = (double)kernel->attention.window,
+                                .value_dim = (double)value_dim,
+                                .slowdown = kernel->attention.slowdown};
+}
+
 void pw_attention_cost(const pw_attention_parameters *parameters, const pw_attention_machine *machine,
                        const pw_attention_shape *shape, double clock_ratio, double sms, pw_kernel_cost *cost) {
     const pw_attention_parameters *p = parameters;

@@ -40,6 +40,7 @@ typedef struct pw_attention_shape {
     double slowdown; /* of the arithmetic, against the kernel that was fitted; 0: 1 */
 } pw_attention_shape;
 
+pw_attention_shape pw_attention_shape_of(const pw_kernel *kernel); /* of a kernel of that kind; a value_dim of 0 is head_dim */
 /* Fills cost. Dimensions >= 1; causal: the last query sees all keys. clock_ratio > 0, sms in (0, machine.sms]. */
 void pw_attention_cost(const pw_attention_parameters *parameters, const pw_attention_machine *machine,
                        const pw_attention_shape *shape, double clock_ratio, double sms, pw_kernel_cost *cost);

@@ -35,7 +35,6 @@ struct pw_gpu {
  * Small tiles lose to the operands they need per flop: less where a flop takes longer or its operands are narrower. */
 static void slow_down(pw_gemm_parameters *gemm, const pw_gemm_machine *machine) {
     double rate = machine->peak_flops / machine->peak16_flops;
-    if (machine->element_bytes > 2 && rate > 1) rate = 1; /* Pascal's 16 bits are for storage: the row is of other units */
     gemm->ramp_k *= rate;
     gemm->tile_discount *= rate * machine->element_bytes / 2;
 }
@@ -212,17 +211,11 @@ static pw_status convolution_cost(const pw_gpu *gpu, const pw_kernel *kernel, co
 
 static pw_status attention_cost(const pw_gpu *gpu, const pw_kernel *kernel, const placement *at, pw_kernel_cost *cost,
                                 pw_error *error) {
-    pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
-                                (double)kernel->attention.keys,     (double)kernel->attention.heads,
-                                (double)kernel->attention.kv_heads, (double)kernel->attention.head_dim,
-                                kernel->attention.causal,           kernel->attention.backward,
-                                (double)kernel->attention.window,
-                                (double)(kernel->attention.value_dim ? kernel->attention.value_dim : kernel->attention.head_dim)};
+    pw_attention_shape shape = pw_attention_shape_of(kernel);
     if (shape.batch < 1 || shape.queries < 1 || shape.keys < 1 || shape.heads < 1 || shape.kv_heads < 1 ||
         shape.head_dim < 1 || shape.value_dim < 1 || !(kernel->attention.slowdown >= 0) || shape.window < 0 ||
         (shape.window > 0 && !shape.causal))
         return bad_dimension(kernel, error);
-    shape.slowdown = kernel->attention.slowdown;
     pw_attention_machine machine = gpu->attention_machine[kernel->precision];
     machine.memory_Bps *= at->left;
     pw_attention_cost(&gpu->attention[kernel->precision], &machine, &shape, at->clock, at->sms, cost);

@@ -12,8 +12,11 @@ static const double unit_slack = 1e-12;     /* a limit written in another unit m
 double pw_device_peak16(const pw_device *device) {
     static const pw_precision order[] = {PW_PRECISION_BF16, PW_PRECISION_FP16, PW_PRECISION_FP32, PW_PRECISION_FP8,
                                          PW_PRECISION_TF32, PW_PRECISION_FP4};
-    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if (device->peak_flops[order[i]] > 0) return device->peak_flops[order[i]];
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        double peak = device->peak_flops[order[i]];
+        bool storage = i < 2 && peak < device->peak_flops[PW_PRECISION_FP32]; /* slower than 32 bits: no units to scale by */
+        if (peak > 0 && !storage) return peak;
+    }
     return NAN;
 }
 

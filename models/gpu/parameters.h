@@ -30,7 +30,7 @@ typedef struct pw_parameter_choice {
     char text[240];         /* for people: where the parameters come from */
 } pw_parameter_choice;
 
-/* 16-bit peak of a device; the widest peak it has when there is no 16-bit one; NaN when it has none. */
+/* 16-bit peak of a device; another one where it has none, or one that is slower than 32 bits; NaN when it has none at all. */
 double pw_device_peak16(const pw_device *device);
 
 pw_status pw_parameter_choose(const pw_catalogue *catalogue, const pw_table *table, const pw_device *device,

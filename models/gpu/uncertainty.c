@@ -98,13 +98,7 @@ static double time_of(const fit *f, const pw_kernel *kernel, double clock_ratio)
         pw_attention_machine machine = {.peak_flops = device->peak_flops[f->precision], .sms = sms,
                                         .memory_Bps = f->gemm_memory_efficiency * device->memory_Bps,
                                         .element_bytes = pw_precision_bytes(f->precision)};
-        pw_attention_shape shape = {(double)kernel->attention.batch,    (double)kernel->attention.queries,
-                                    (double)kernel->attention.keys,     (double)kernel->attention.heads,
-                                    (double)kernel->attention.kv_heads, (double)kernel->attention.head_dim,
-                                    kernel->attention.causal,           kernel->attention.backward,
-                                    (double)kernel->attention.window,
-                                    (double)(kernel->attention.value_dim ? kernel->attention.value_dim : kernel->attention.head_dim)};
-        shape.slowdown = kernel->attention.slowdown;
+        pw_attention_shape shape = pw_attention_shape_of(kernel);
         pw_attention_cost(&f->attention, &machine, &shape, clock_ratio, sms, &cost);
     } else {
         pw_traffic_cost(&f->traffic, device->memory_Bps, device->vector_flops, kernel->memory.bytes, kernel->memory.flops,
