@@ -94,6 +94,8 @@ static pw_status check_experts(const pw_model_desc *model, const char *file, int
     return PW_OK;
 }
 
+static const double usual_masked_share = 0.15; /* the field's default */
+
 static pw_status check_model(const void *description, const char *file, int line, pw_error *error) {
     const pw_model_desc *model = description;
     int64_t kv_heads = model->kv_heads ? model->kv_heads : model->heads;
@@ -111,6 +113,9 @@ static pw_status check_model(const void *description, const char *file, int line
     if (!model->window && (model->global_every || model->window_chunks))
         return pw_fail(error, PW_BAD_INPUT, file, line, "give window, or leave out global_every and window_chunks",
                        "model.%s needs model.window", model->global_every ? "global_every" : "window_chunks");
+    if (model->head != PW_HEAD_MASKED_LM && model->masked_share != 0 && model->masked_share != usual_masked_share)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "head = \"masked_lm\", or leave it out",
+                       "model.masked_share needs a head that predicts masked positions");
     return check_experts(model, file, line, error);
 }
 

@@ -29,6 +29,9 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
              plan->desc->trainable == PW_TRAIN_LORA ? "; adapters: " : "",
              plan->desc->trainable == PW_TRAIN_LORA ? plan->adapter.source : "");
     }
+    const char *targets = plan->desc->lora_targets;
+    if (plan->desc->trainable != PW_TRAIN_LORA && targets && *targets)
+        pw_note(&to, "lora_targets = \"%s\" changes nothing: there are no adapters, as trainable is not lora.", targets);
     if (plan->desc->padding > 0)
         pw_note(&to, "Sequences hold %lld tokens in the mean: %.3g %% of their positions are left out.", (long long)plan->sequence,
              100 * plan->desc->padding);

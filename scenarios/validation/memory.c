@@ -69,7 +69,7 @@ static pw_status read_amount(const pw_validation_context *context, uint32_t row,
     int found = 0;
     while (found < AMOUNT_KINDS && strcmp(amount_names[found], name) != 0) found++;
     if (found == AMOUNT_BATCH) return skip(prediction, "a batch is counted in sequences, not in '%s'", unit);
-    if (found == AMOUNT_KINDS) return skip(prediction, "kind '%s' is not modelled yet", name);
+    if (found == AMOUNT_KINDS) return skip(prediction, "kind '%s' is not modelled", name);
     *kind = (amount_kind)found;
     return PW_OK;
 }
@@ -121,7 +121,7 @@ static void describe_method(const memory_state *state, const pw_measured *input,
     if (strcmp(recompute, "selective(op)") == 0) job->recompute_modules = "op";
     if (!*format) format = pw_layout_look_up(&state->formats, "format", input, row);
     if (format) job->precision = format_index(format);
-    else *why = "this precision is not modelled yet";
+    else *why = "this precision is not modelled";
     job->optimizer = pw_layout_look_up(&state->optimizers, "name", input, row);
     job->fp8_activations = strcmp(plan_of(state, input, row, "fp8_activations"), "1") == 0;
     job->stack = pw_layout_look_up(&state->software, "stack", input, row);
@@ -218,7 +218,7 @@ static pw_status predict_amount(const pw_validation_context *context, uint32_t r
     PW_TRY(describe_sizes(state, context->input, row, arena, &job, &model, &why, error));
     bool known;
     PW_TRY(pw_layout_sharding(&state->sharding, context->input, row, GPUS_PER_NODE, arena, &job, &known, error));
-    if (!known) why = "this sharding is not modelled yet";
+    if (!known) why = "this sharding is not modelled";
     describe_method(state, context->input, row, &job, &why);
     PW_TRY(describe_rest(context, row, &job, &model, arena, error));
     if (why) return skip(prediction, "%s", why);

@@ -99,7 +99,7 @@ static pw_status describe_sharding(description *d, pw_error *error) {
     const char *sharding = text_of(d, "sharding");
     bool known;
     PW_TRY(pw_layout_sharding(table, d->input, d->row, d->out->gpus_per_node, d->arena, job, &known, error));
-    return known ? PW_OK : skip(d->prediction, "sharding '%s' is not modelled yet", sharding);
+    return known ? PW_OK : skip(d->prediction, "sharding '%s' is not modelled", sharding);
 }
 
 /* Precision, recompute, sharding and software, which the sources write as words. */
@@ -120,7 +120,7 @@ static pw_status describe_method(description *d, pw_error *error) {
         job->recompute = PW_RECOMPUTE_SELECTIVE;
         job->recompute_modules = "op";
     }
-    else return skip(d->prediction, "recompute '%s' is not modelled yet", recompute);
+    else return skip(d->prediction, "recompute '%s' is not modelled", recompute);
 
     PW_TRY(describe_sharding(d, error));
     if (*d->prediction->why) return PW_OK;
