@@ -14,7 +14,6 @@ return o.scenario "ResNet-50 and its input on a DGX A100" {
     stack     = "mxnet-2020",
     input     = o.input {
       image_size         = 110 * u.kB, -- ImageNet's mean JPEG
-      images_per_request = 1024,       -- record files
       store_bandwidth    = 6 * u.GBps, -- the node's NVMe disks
       shared             = false,
       decode_per_core    = 300,

@@ -134,8 +134,16 @@ static const pw_field input_fields[] = {
      "What is prepared while a step runs: nothing; the next batch from end to end; a batch in each of store, decoding and copy."},
     {NULL}};
 #undef AT
+
+static pw_status check_input(const void *description, const char *file, int line, pw_error *error) {
+    const pw_input_desc *input = description;
+    if (input->images_per_request == 1 || !isnan(input->store_operations_per_s)) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, file, line, "give store_requests, or leave it out",
+                   "input.images_per_request changes nothing where requests are not limited");
+}
+
 const pw_kind pw_input_kind = {"input", "An input pipeline: store, CPU decoding, copy to the GPU.", sizeof(pw_input_desc),
-                               input_fields, NULL};
+                               input_fields, check_input};
 
 #define AT(field) offsetof(pw_convnet_desc, field)
 static const pw_field convnet_fields[] = {
