@@ -159,8 +159,8 @@ pw_status pw_field_set_list(const pw_kind *kind, const pw_field *field, void *de
  * of scalars. An empty text is an empty list, or none where the field is optional. */
 pw_status pw_field_parse(const pw_kind *kind, const pw_field *field, void *description, const char *text,
                          pw_arena *arena, const char *file, int line, pw_error *error);
-/* Goes down "a.b[3].c" below description; names the nearest field when a part is unknown. Records and lists on the way are
- * copied into the arena, so that an override never changes a shared preset. What was reached is set through its kind,
+/* Goes down "a.b[3].c" below description; names the nearest field when a part is unknown. A record on the way that was left out is
+ * made with its defaults, unless it could be of several kinds. Records and lists on the way are copied into the arena, so that an override never changes a shared preset. What was reached is set through its kind,
  * field and description; of an item the field is called "b[3]". */
 typedef struct pw_reached {
     const pw_kind *kind;

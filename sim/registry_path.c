@@ -66,7 +66,7 @@ static pw_status enter(const char *path, pw_arena *arena, pw_reached *reached, p
     const pw_field *field = &reached->field;
     const pw_kind *kind;
     const void *record = pw_field_record(field, reached->description, &kind);
-    char hint[120];
+    char hint[160];
     if (field->type == PW_FIELD_LIST) {
         snprintf(hint, sizeof hint, "say which item: %.80s[1]", field->name);
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "%s: %s.%s is a list and has no fields", path,
@@ -75,14 +75,19 @@ static pw_status enter(const char *path, pw_arena *arena, pw_reached *reached, p
     if (!pw_field_kind(field, 0))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "%s: %s.%s is one value and has no fields", path,
                        reached->kind->name, field->name);
-    if (!record)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "%s: %s.%s is not given, so it has no fields to set", path,
+    if (!record && pw_field_kind(field, 1)) {
+        snprintf(hint, sizeof hint, "say in the file which kind: %.40s = o.%.40s { ... }", field->name,
+                 pw_field_kind(field, 0)->name);
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "%s: %s.%s is not given, so it has no fields to set", path,
                        reached->kind->name, field->name);
+    }
     void *own = (char *)reached->description + field->offset; /* of an embedded record */
     if (field->type != PW_FIELD_RECORD) {
+        if (!record) kind = pw_field_kind(field, 0);
         own = pw_arena_alloc(arena, kind->size);
         if (!own) return no_memory(path, error);
-        memcpy(own, record, kind->size);
+        if (record) memcpy(own, record, kind->size);
+        else PW_TRY(pw_description_defaults(kind, own, arena, error));
         PW_TRY(pw_field_set_record(reached->kind, field, reached->description, (pw_one_of){kind, own}, NULL, 0, error));
     }
     reached->kind = kind;

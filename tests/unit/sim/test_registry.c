@@ -141,6 +141,17 @@ PW_TEST(an_override_does_not_change_a_shared_preset) {
     PW_EXPECT(two.engine->bandwidth_Bps == 5e10 && preset.bandwidth_Bps == 5e10);
 }
 
+PW_TEST(an_override_makes_a_record_that_was_left_out) {
+    car it = make();
+    PW_EXPECT_INT(set(&it, "spare.lanes", "4"), PW_OK);
+    PW_EXPECT(it.spare && it.spare->lanes == 4 && it.spare->bandwidth_Bps == 5e10);
+    it = make();
+    it.doors = 4;
+    PW_EXPECT_INT(set(&it, "engine.bandwidth", "1 Gbps"), PW_OK);
+    PW_EXPECT_INT(pw_description_check(&car_kind, &it, "a.lua", 3, &error), PW_BAD_INPUT);
+    PW_EXPECT_TEXT(error.what, "engine.lanes is missing"); /* what has no default is still asked for */
+}
+
 static void expect_error(car *it, const char *path, const char *text, const char *what, const char *hint) {
     car before = *it;
     PW_EXPECT_INT(set(it, path, text), PW_BAD_INPUT);
@@ -156,7 +167,6 @@ PW_TEST(errors_say_what_is_allowed_and_what_was_meant) {
     expect_error(&it, "wheel.raduis", "4", "wheel.raduis: wheel has no field 'raduis'", "did you mean 'radius'?");
     expect_error(&it, "wheel", "4", "car.wheel is a group", "radius");
     expect_error(&it, "doors.x", "4", "car.doors is one value", "");
-    expect_error(&it, "spare.lanes", "4", "car.spare is not given", "");
     expect_error(&it, "", "4", "not a path", "field.field");
     expect_error(&it, "wheel.", "4", "not a path", "");
     expect_error(&it, "doors", "0", "car.doors is 0, must be between 1 and 8", "Number of doors.");
