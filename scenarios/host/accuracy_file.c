@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "scenarios/report/report.h"
 #include "sim/csv.h"
 #include "sim/file.h"
 
@@ -53,34 +54,68 @@ typedef struct scoring {
     pw_file *file;
 } scoring;
 
-/* One line over the check rows of a group (of: NULL for all rows), unless there are fewer than `least`. */
-static void write_group(const scoring *s, group_of *of, const char *group, uint32_t least) {
+/* Which rows a line is about: NULL, any. */
+typedef struct chosen {
+    const char *answer_class, *hardware;
+    group_of *of;
+} chosen;
+
+static bool is_in(const scoring *s, uint32_t row, const chosen *which) {
+    const pw_prediction *p = &s->validation->predictions[row];
+    if (!p->ran || strcmp(p->side, "check") != 0) return false;
+    if (which->answer_class && strcmp(p->step_class, which->answer_class) != 0) return false;
+    return !which->of || (s->devices[row] && strcmp(which->of(s->devices[row]), which->hardware) == 0);
+}
+
+/* One line, unless there are fewer than `least` rows. */
+static void write_group(const scoring *s, const chosen *which, uint32_t least) {
+    char group[200];
     uint32_t count = 0;
     for (uint32_t row = 0; row < s->validation->input->rows; row++) {
         const pw_prediction *p = &s->validation->predictions[row];
-        if (!p->ran || strcmp(p->side, "check") != 0) continue;
-        if (of && (!s->devices[row] || strcmp(of(s->devices[row]), group) != 0)) continue;
-        s->errors[count++] = (p->stack - p->measured) / p->measured;
+        if (is_in(s, row, which)) s->errors[count++] = (p->stack - p->measured) / p->measured;
     }
     if (count < least) return;
     pw_score score = pw_validation_score(s->errors, count);
     pw_file_csv_text(s->file, s->validation->suite->name);
-    pw_file_csv_text(s->file, group);
+    pw_file_csv_text(s->file, pw_accuracy_group(which->answer_class, which->hardware, group, sizeof group));
     pw_file_csv_integer(s->file, score.n);
     pw_file_print(s->file, ",%.1f,%.1f,%.1f,", score.bias_pct, score.median_pct, score.p90_pct);
     pw_file_print(s->file, "podwright validate %s", s->validation->suite->name);
     pw_file_csv_end(s->file);
 }
 
-/* The groups in order of appearance. */
-static void write_groups(const scoring *s, group_of *of, uint32_t least) {
+/* The GPUs or generations in order of appearance. */
+static void write_hardware(const scoring *s, const char *answer_class, group_of *of, uint32_t least) {
     for (uint32_t row = 0; row < s->validation->input->rows; row++) {
         if (!s->devices[row]) continue;
-        const char *group = of(s->devices[row]);
+        const chosen which = {answer_class, of(s->devices[row]), of};
         uint32_t first = 0;
-        while (!s->devices[first] || strcmp(of(s->devices[first]), group) != 0) first++;
-        if (first == row) write_group(s, of, group, least);
+        while (!s->devices[first] || strcmp(of(s->devices[first]), which.hardware) != 0) first++;
+        if (first == row) write_group(s, &which, least);
     }
+}
+
+static void write_class(const scoring *s, const char *answer_class) {
+    write_group(s, &(chosen){answer_class, NULL, NULL}, 1);
+    write_hardware(s, answer_class, generation_of, PW_ACCURACY_LEAST);
+    write_hardware(s, answer_class, name_of, PW_ACCURACY_LEAST);
+}
+
+/* The classes in order of appearance, which is that of the input; without classes, all rows are one. */
+static void write_classes(const scoring *s) {
+    const pw_prediction *predictions = s->validation->predictions;
+    bool any = false;
+    for (uint32_t row = 0; row < s->validation->input->rows; row++) {
+        if (!predictions[row].ran || !predictions[row].step_class) continue;
+        any = true;
+        uint32_t first = 0;
+        while (!predictions[first].ran || !predictions[first].step_class ||
+               strcmp(predictions[first].step_class, predictions[row].step_class) != 0)
+            first++;
+        if (first == row) write_class(s, predictions[row].step_class);
+    }
+    if (!any) write_class(s, NULL);
 }
 
 pw_status pw_accuracy_record(const char *path, const pw_validation *validation, const pw_catalogue *catalogue,
@@ -96,8 +131,6 @@ pw_status pw_accuracy_record(const char *path, const pw_validation *validation, 
         pw_file_discard(s.file);
         return status;
     }
-    write_group(&s, NULL, "all", 1);
-    write_groups(&s, generation_of, 1);
-    write_groups(&s, name_of, PW_ACCURACY_LEAST);
+    write_classes(&s);
     return pw_file_commit(s.file, error);
 }

@@ -68,7 +68,6 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
     }
     for (size_t i = 0; i < scenario.notes.count; i++) pw_result_note(&result, "%s", scenario.notes.items[i]);
     PW_TRY(pw_result_finish(&result, error));
-    const char *const groups[] = {result.device->name, result.device->arch, NULL};
     pw_run_report report = {.title = scenario.title,
                             .version = PODWRIGHT_VERSION,
                             .seed = call.seed,
@@ -81,7 +80,8 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
                             .answers = kind->answers,
                             .accuracy = {.source = NULL},
                             .long_notes = pw_arguments_has(arguments, "notes")};
-    if (kind->suite) report.accuracy = pw_accuracy_find(catalogue, kind->suite, groups);
+    if (kind->suite)
+        report.accuracy = pw_accuracy_find(catalogue, kind->suite, result.answer_class, result.device->name, result.device->arch);
     return write_report(host, arguments, &report, error);
 }
 

@@ -13,12 +13,16 @@
 /* What `podwright validate` has on file about answers of this kind. */
 typedef struct pw_accuracy {
     const char *group, *source; /* NULL source: nothing is on file */
+    bool is_elsewhere;          /* of any hardware, since nothing is on file about this one */
     int64_t n;
     double bias_pct, median_pct, p90_pct;
 } pw_accuracy;
-/* Reads accuracy.csv of the catalogue's folder: the row of the suite whose group is one of groups (in that order of
- * preference, NULL-terminated), else "all". Nothing on file is no error. Texts live in the catalogue. */
-pw_accuracy pw_accuracy_find(const pw_catalogue *catalogue, const char *suite, const char *const *groups);
+/* Reads accuracy.csv of the catalogue's folder: the suite's row of the GPU, else of its generation, else of all. Where answers
+ * have classes (answer_class not NULL), rows of that class alone. Nothing on file is no error. Texts live in the catalogue. */
+pw_accuracy pw_accuracy_find(const pw_catalogue *catalogue, const char *suite, const char *answer_class, const char *gpu,
+                             const char *generation);
+/* What a row is called: "experts, Hopper", "experts", "Hopper", "all". NULL: no class; any hardware. Returns text. */
+const char *pw_accuracy_group(const char *answer_class, const char *hardware, char *text, size_t size);
 
 typedef struct pw_run_report {
     const char *title, *version;

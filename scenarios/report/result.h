@@ -57,6 +57,7 @@ typedef struct pw_run_result {
     uint32_t note_count, note_capacity;
     const pw_device *device; /* of every node */
     int64_t gpus;            /* that the job uses */
+    const char *answer_class; /* regime whose errors are alike, as `validate` prints it; NULL: none */
     uint64_t hash;           /* of all spans: equal runs have equal hashes */
 } pw_run_result;
 

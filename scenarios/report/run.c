@@ -133,14 +133,13 @@ static void put_rows(const pw_run_result *result, pw_file *file) {
 static void accuracy_text(const pw_run_report *r, char *text, size_t size) {
     const pw_accuracy *accuracy = &r->accuracy;
     if (!accuracy->source) {
-        size_t used = (size_t)snprintf(text, size, "no validation is on file for answers of this kind");
-        if (r->suite) snprintf(text + used, size - used, "; `podwright validate %s` makes one", r->suite);
+        const char *name = r->result->answer_class;
+        snprintf(text, size, "unknown: no published run of this kind%s%s%s has judged it", name ? " (" : "", name ? name : "", name ? ")" : "");
         return;
     }
-    bool is_other = strcmp(accuracy->group, "all") == 0;
-    if (is_other)
-        snprintf(text, size, "unknown: no published run on %s is on file. For comparison, %s on other hardware: ",
-                 r->result->device->arch, r->answers);
+    if (accuracy->is_elsewhere)
+        snprintf(text, size, "unknown: too few published runs of this kind on %s. For comparison, %s on any hardware (%s): ",
+                 r->result->device->arch, r->answers, accuracy->group);
     else snprintf(text, size, "%s of this kind (%s): ", r->answers, accuracy->group);
     size_t length = strlen(text);
     snprintf(text + length, size - length,

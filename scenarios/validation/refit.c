@@ -211,12 +211,6 @@ static void write_text_or_nothing(pw_file *file, const char *text) {
     else pw_file_csv_number(file, NAN);
 }
 
-static double families_of(const sample *first, uint32_t rows) {
-    double families = 0;
-    for (uint32_t i = 0; i < rows; i++) families += first[i].weight;
-    return round(families);
-}
-
 static void write_group(pw_refit_kind kind, const sample *first, uint32_t rows, pw_file *file) {
     double families = 0;
     for (uint32_t i = 0; i < rows; i++) families += first[i].weight;
@@ -265,8 +259,7 @@ pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, cons
     for (uint32_t first = 0, last; first < all.count; first = last) {
         for (last = first; last < all.count && strcmp(all.list[last].group, all.list[first].group) == 0;) last++;
         bool is_gpu = *all.list[first].gpu != '\0';
-        if (last - first >= PW_REFIT_LEAST ||
-            (kind == PW_REFIT_CLOCKS && !is_gpu && families_of(all.list + first, last - first) >= PW_REFIT_FAMILIES))
+        if (last - first >= PW_REFIT_LEAST || (kind == PW_REFIT_CLOCKS && !is_gpu))
             write_group(kind, all.list + first, last - first, file);
     }
     write_others(pw_catalogue_table(catalogue, kind == PW_REFIT_CLOCKS ? "training-clocks" : "stack-factors"), &all, file);

@@ -8,7 +8,7 @@
  * weights shape no clock, and the factor of their stack only where it has fewer than PW_REFIT_LEAST others.
  *
  * A parameter needs at least PW_REFIT_LEAST rows of its own. A GPU with fewer takes the value of its architecture, over all
- * GPUs of it, for which rows of PW_REFIT_FAMILIES families will do; a stack with fewer has no factor.
+ * GPUs of it; a stack with fewer has no factor.
  */
 #ifndef PW_SCENARIOS_VALIDATION_REFIT_H
 #define PW_SCENARIOS_VALIDATION_REFIT_H
@@ -20,7 +20,7 @@ typedef enum pw_refit_kind {
     PW_REFIT_STACKS  /* factor on kernel and host time, per stack, at the clocks on file */
 } pw_refit_kind;
 
-enum { PW_REFIT_LEAST = 5, PW_REFIT_FAMILIES = 3 };
+enum { PW_REFIT_LEAST = 5 };
 
 /* Fits over the fit rows that ship and writes the catalogue's table (training-clocks.csv or stack-factors.csv): fitted
  * rows in order of name, then the rows of the present table that nothing was fitted for and that are not FITTED. */
