@@ -62,7 +62,7 @@ static pw_status check_sizes(const pw_plan *plan, const char *file, int line, pw
     const pw_model_desc *model = plan->model;
     int64_t ranks = plan->t * plan->c * plan->d;
     if (model->experts % x->parallel)
-        REFUSE(PW_BAD_INPUT, "every rank holds as many experts", "train.expert_parallel %lld does not divide %lld experts",
+        REFUSE(PW_BAD_INPUT, "every rank holds the same number of whole experts", "train.expert_parallel %lld does not divide %lld experts",
                LL(x->parallel), LL(model->experts));
     if ((double)x->parallel * (double)x->tensor > (double)ranks || ranks % (x->parallel * x->tensor))
         REFUSE(PW_BAD_INPUT, "experts are shared within a pipeline stage",

@@ -54,7 +54,7 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     if (plan->desc->optimizer_check == PW_CHECK_LATE)
         pw_note(&to, "The optimizer's check is late: stages begin the next step without waiting for each other, so the step is the "
              "time from beginning to end of the stage that takes longest.");
-    if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention)
+    if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention && !plan->desc->recompute_modules)
         pw_note(&to, "recompute = \"selective\" changes nothing: flash attention keeps no scores that could be computed again.");
     if (pw_plan_spreads(plan) && plan->slots % plan->positions)
         pw_note(&to, "%lld layers do not divide into %lld chunks: they hold %lld or %lld%s.", (long long)plan->shape.layers,

@@ -33,8 +33,13 @@ static size_t newest_row(const pw_table *table, const char *arch) {
 }
 
 static pw_status unknown_stack(const pw_table *table, const char *name, const char *file, int line, pw_error *error) {
-    char hint[600];
-    pw_table_names(table, "stacks:", hint, sizeof hint);
+    const char *near = pw_table_nearest(table, name);
+    char head[160] = "stacks:", hint[700];
+    for (size_t row = 0; row < pw_table_rows(table) && !near; row++) /* "torchtitan": torchtitan-2024 */
+        if (strlen(name) > 3 && strncmp(pw_table_text_at(table, row, 0), name, strlen(name)) == 0)
+            near = pw_table_text_at(table, row, 0);
+    if (near) snprintf(head, sizeof head, "did you mean '%.100s'? stacks:", near);
+    pw_table_names(table, head, hint, sizeof hint);
     return pw_fail(error, PW_NOT_FOUND, file, line, hint, "no software stack is called '%s'", name);
 }
 

@@ -6,7 +6,7 @@
 #include "scenarios/report/layout.h"
 #include "sim/json.h"
 
-enum { WIDTH = 120, WIDEST_CELL = 36 };
+enum { WIDTH = 120, WIDEST_CELL = 36, TEXT = 64 };
 
 static const pw_option options[] = {{0, "csv", NULL, false, "as CSV: the table as it is on file"},
                                     {0, "json", NULL, false, "as JSON, schema podwright.catalogue/1"},
@@ -64,45 +64,55 @@ static void put_cell(pw_file *file, const char *text, int width) {
 
 static void heading(const pw_table *table, size_t column, char *text, size_t size) {
     const char *unit = pw_table_column_unit(table, column);
-    bool is_bare = !*unit || !strcmp(unit, "count") || !strcmp(unit, "ratio");
+    bool is_bare = !*unit || !strcmp(unit, "count") || !strcmp(unit, "ratio") || !strcmp(unit, pw_table_column_name(table, column));
     snprintf(text, size, "%s%s%s", pw_table_column_name(table, column), is_bare ? "" : " ", is_bare ? "" : unit);
 }
 
+/* The width of a column, at most WIDEST_CELL. */
+static int width_of(const pw_table *table, size_t column) {
+    char text[160];
+    heading(table, column, text, sizeof text);
+    int width = pw_layout_width(text);
+    for (size_t row = 0; row < pw_table_rows(table); row++) {
+        int wide = pw_layout_width(pw_table_text_at(table, row, column));
+        if (wide > width) width = wide;
+    }
+    return width > WIDEST_CELL ? WIDEST_CELL : width;
+}
+
+/* A cell, padded unless it ends the line. */
+static void put_padded(pw_file *file, const char *text, int width, bool is_last) {
+    int wide = pw_layout_width(text);
+    put_cell(file, text, is_last && wide < width ? wide : width);
+    pw_file_text(file, is_last ? "\n" : "  ");
+}
+
+/* The columns that fit, and what a row is in words where the table says it. */
 static void put_text(pw_file *file, const pw_table *table) {
-    int widths[512], used = 0;
+    int widths[512], used = 0, words = pw_table_find_column(table, "text");
     size_t columns = pw_table_columns(table), shown = 0;
     char text[160];
     for (; shown < columns && shown < 512; shown++) {
-        heading(table, shown, text, sizeof text);
-        int width = pw_layout_width(text);
-        for (size_t row = 0; row < pw_table_rows(table); row++) {
-            int wide = pw_layout_width(pw_table_text_at(table, row, shown));
-            if (wide > width) width = wide;
-        }
-        if (width > WIDEST_CELL) width = WIDEST_CELL;
-        if (shown > 0 && used + width + 2 > WIDTH) break;
+        int width = width_of(table, shown);
+        if ((int)shown == words) words = -1; /* among the others */
+        if (shown > 0 && used + width + 2 > WIDTH - (words > 0 ? TEXT : 0)) break;
         widths[shown] = width;
         used += width + 2;
     }
     for (size_t column = 0; column < shown; column++) {
         heading(table, column, text, sizeof text);
-        put_cell(file, text, column + 1 < shown ? widths[column] + 2 : pw_layout_width(text));
+        put_padded(file, text, widths[column], words <= 0 && column + 1 == shown);
     }
-    pw_file_text(file, "\n");
+    if (words > 0) pw_file_text(file, "text\n");
     for (size_t row = 0; row < pw_table_rows(table); row++) {
-        for (size_t column = 0; column < shown; column++) {
-            const char *cell = pw_table_text_at(table, row, column);
-            int wide = pw_layout_width(cell);
-            if (column + 1 < shown) {
-                put_cell(file, cell, widths[column]);
-                pw_file_text(file, "  ");
-            } else put_cell(file, cell, wide < WIDEST_CELL ? wide : WIDEST_CELL);
-        }
-        pw_file_text(file, "\n");
+        for (size_t column = 0; column < shown; column++)
+            put_padded(file, pw_table_text_at(table, row, column), widths[column], words <= 0 && column + 1 == shown);
+        if (words > 0) put_padded(file, pw_table_text_at(table, row, (size_t)words), WIDTH - used, true);
     }
+    if (words > 0) shown++;
     if (shown < columns)
-        pw_file_print(file, "\n%zu more columns: --csv shows all of them, `podwright explain NAME` those of one row.\n",
-                      columns - shown);
+        pw_file_print(file, "\n%zu more column%s: --csv shows all of them, `podwright explain NAME` those of one row.\n",
+                      columns - shown, columns - shown == 1 ? "" : "s");
 }
 
 static void put_csv(pw_file *file, const pw_table *table) {
