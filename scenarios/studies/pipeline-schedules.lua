@@ -3,7 +3,7 @@
 --
 -- Compare schedules:
 --   for s in 1f1b zb-h1 zb-h2 zb-v v-half v-min dualpipe dualpipev; do
---     podwright run pipeline-schedules.lua --set job.schedule=$s --csv | tail -n 1
+--     podwright run pipeline-schedules.lua --set job.schedule=$s --csv | grep step_s
 --   done
 -- The paper reports 23 % more throughput than 1f1b in its memory, 31 % with twice the memory and a late check.
 local o, u = require "podwright", require "podwright.units"
