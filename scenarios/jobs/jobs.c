@@ -27,6 +27,7 @@ pw_run_options pw_job_options(const pw_job_call *call) {
 
 void pw_job_put_interval(const pw_interval *interval, pw_run_result *result) {
     char a[64], b[64];
+    result->answer_class = interval->step_class;
     pw_result_figure(result, "interval_level", interval->level, "");
     pw_result_word(result, "step_class", interval->step_class);
     if (isnan(interval->low_s)) {

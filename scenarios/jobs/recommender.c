@@ -43,7 +43,6 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
     result->device = ran.device;
     result->gpus = ran.gpus;
     result->hash = ran.hash;
-    result->answer_class = ran.interval.step_class;
     result->parts = ran.parts;
     result->part_count = ran.part_count;
     result->home = ran.home_program;

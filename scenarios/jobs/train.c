@@ -82,7 +82,6 @@ void pw_job_report_train(const pw_train_desc *job, const pw_train_result *train,
     result->device = train->device;
     result->gpus = train->gpus;
     result->hash = train->hash;
-    result->answer_class = train->interval.step_class;
     result->parts = train->parts;
     result->part_count = train->part_count;
     result->home = train->home_program;
