@@ -33,6 +33,8 @@ typedef struct pw_parameter_choice {
 /* 16-bit peak of a device; another one where it has none, or one that is slower than 32 bits; NaN when it has none at all. */
 double pw_device_peak16(const pw_device *device);
 
+/* The row of a fitted table that serves a device at a precision: its own; the most alike device of its architecture; the kin of
+ * kernel-fallback.csv. PW_NOT_FOUND when nothing serves it; file:line on a bad cell. */
 pw_status pw_parameter_choose(const pw_catalogue *catalogue, const pw_table *table, const pw_device *device,
                               pw_precision precision, pw_parameter_choice *choice, pw_error *error);
 
@@ -49,6 +51,7 @@ enum { PW_ALIGNMENTS = 4 };
 pw_status pw_alignment_read(const pw_catalogue *catalogue, const pw_device *device, double slowdown[PW_ALIGNMENTS],
                             pw_error *error);
 
+/* The row of kernel-convolution.csv; file:line on a cell out of range. */
 pw_status pw_convolution_parameters_read(const pw_catalogue *catalogue, pw_convolution_parameters *parameters, pw_error *error);
 
 /* Text of a named column; fails when the column is missing. */

@@ -8,6 +8,7 @@
 typedef struct pw_attention_slowdown {
     double forward, backward;
 } pw_attention_slowdown;
+/* Fails with file:line on a ratio out of range. */
 pw_status pw_attention_slowdown_read(const pw_catalogue *catalogue, const char *stack, const pw_device *device,
                                      pw_attention_slowdown *slowdown, pw_error *error);
 

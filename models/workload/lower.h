@@ -225,9 +225,12 @@ void regather_add(lowering *low, list *ops, pw_layer_kind kind); /* between a la
 /* split_passes.c: templates and programs of schedules with weight gradients apart. */
 void lower_split_chunk(lowering *low, chunk_templates *to, bool reduces_each);
 void split_passes_add(lowering *low, list *ops, int64_t stage, const chunk_templates *const *chunks);
-double message_bytes(const pw_plan *plan); /* between stages, of a rank; schedule.c */
 
-/* schedule.c: returns the stage's template. */
+/* schedule.c */
+double message_bytes(const pw_plan *plan); /* between stages, of a rank */
+/* What a receive (the last of ops) signals: done when the input is whole; share when ranks still have to put it together. */
+void arrival_add(lowering *low, list *ops, pw_op *receive, int16_t share, int16_t done);
+/* Returns the stage's template. */
 uint32_t lower_stage(lowering *low, int64_t stage);
 
 /* lower.c: the job of a plan, without host launch time. */

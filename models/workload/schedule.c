@@ -44,6 +44,16 @@ double message_bytes(const pw_plan *plan) {
     return plan->sequence_parallel || plan->stack.scatter_gather ? bytes / (double)plan->t : bytes;
 }
 
+void arrival_add(lowering *low, list *ops, pw_op *receive, int16_t share, int16_t done) {
+    const pw_plan *plan = low->plan;
+    uint16_t stream = receive->stream;
+    bool gathers = plan->t > 1 && plan->stack.scatter_gather && !plan->sequence_parallel;
+    receive->signal = gathers ? share : done;
+    if (gathers) /* every tensor-parallel rank got 1/t; on its own stream, so that it holds up no layer */
+        collective_add(low, ops, PW_COLLECTIVE_ALL_GATHER, GROUP_TENSOR, message_bytes(plan) * (double)plan->t, CATEGORY_TENSOR,
+                       stream, share, done);
+}
+
 static void message_add(stage_writer *w, pw_op_kind kind, bool backward, int64_t receiving_chunk, int64_t micro) {
     lowering *low = w->low;
     const pw_plan *plan = w->plan;
@@ -57,17 +67,8 @@ static void message_add(stage_writer *w, pw_op_kind kind, bool backward, int64_t
     op->message.bytes = message_bytes(plan);
     op->waits[0] = SLOT_COMPUTE;
     op->waits[1] = SLOT_SCATTER;
-    int16_t done = backward ? SLOT_RECV_BACKWARD : SLOT_RECV_FORWARD;
-    if (!receives) {
-        op->signal = backward ? SLOT_SEND_BACKWARD : SLOT_SEND_FORWARD;
-    } else if (plan->t > 1 && plan->stack.scatter_gather && !plan->sequence_parallel) {
-        op->signal = SLOT_SHARE; /* every tensor-parallel rank got 1/t; on its own stream, so that it holds up no layer */
-        collective_add(low, &w->ops, PW_COLLECTIVE_ALL_GATHER, GROUP_TENSOR,
-                       plan->format.element_bytes * (double)plan->tokens * (double)plan->shape.hidden,
-                       CATEGORY_TENSOR, stream, SLOT_SHARE, done);
-    } else {
-        op->signal = done;
-    }
+    if (receives) arrival_add(low, &w->ops, op, SLOT_SHARE, backward ? SLOT_RECV_BACKWARD : SLOT_RECV_FORWARD);
+    else op->signal = backward ? SLOT_SEND_BACKWARD : SLOT_SEND_FORWARD;
 }
 
 /* Asks for the input of pass k, if there is such a pass and it has one from another stage. */

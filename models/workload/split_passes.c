@@ -165,13 +165,7 @@ static void message_add(writer *w, const pw_pass *pass, int64_t micro, bool back
         return;
     }
     int16_t done = input_slot(w, &(pw_pass){.kind = backward ? PW_PASS_INPUT : PW_PASS_FORWARD, .chunk = pass->chunk});
-    if (plan->t > 1 && plan->stack.scatter_gather && !plan->sequence_parallel) {
-        op->signal = pass->chunk ? SLOT_SHARE_2 : SLOT_SHARE;
-        collective_add(low, w->ops, PW_COLLECTIVE_ALL_GATHER, GROUP_TENSOR, message_bytes(plan) * (double)plan->t,
-                       CATEGORY_TENSOR, stream, pass->chunk ? SLOT_SHARE_2 : SLOT_SHARE, done);
-    } else {
-        op->signal = done;
-    }
+    arrival_add(low, w->ops, op, pass->chunk ? SLOT_SHARE_2 : SLOT_SHARE, done);
 }
 
 /* --- Passes ------------------------------------------------------------------------------------------------------ */

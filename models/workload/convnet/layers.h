@@ -38,7 +38,9 @@ void pw_convnet_backward(const pw_convnet_plan *plan, const pw_layer *layer, pw_
 void pw_convnet_loss(const pw_convnet_plan *plan, bool backward, pw_kernel_list *to);
 void pw_convnet_optimizer(const pw_convnet_plan *plan, pw_kernel_list *to);
 
+/* plan.c: bytes per GPU; the capacity is NaN without a device. */
 void pw_convnet_account(const pw_convnet_plan *plan, const pw_device *device, pw_convnet_memory *account);
+/* lower.c: the job of a plan, without host launch time; all its arrays live in arena. PW_NO_MEMORY alone. */
 pw_status pw_convnet_plan_lower(const pw_convnet_plan *plan, pw_arena *arena, pw_job **job, pw_error *error);
 
 #endif

@@ -23,6 +23,7 @@ typedef struct pw_recommender_stack {
 #undef PW_RECOMMENDER_NUMBER
     double kernel_time_factor;
 } pw_recommender_stack;
+/* Reads the row `name`; NULL or "": the last row. PW_NOT_FOUND lists the names; file:line on a bad cell. */
 pw_status pw_recommender_stack_read(const pw_catalogue *catalogue, const char *name, pw_recommender_stack *stack,
                                     const char *file, int line, pw_error *error);
 
@@ -35,10 +36,12 @@ typedef struct pw_recommender_plan {
     int64_t ranks, samples; /* samples of one rank */
     double tables;          /* on the fullest rank */
 } pw_recommender_plan;
+/* device NULL: neither precision nor capacity is checked. */
 pw_status pw_recommender_plan_make(const pw_catalogue *catalogue, const pw_device *device, int64_t gpus,
                                    const pw_recommender_desc *desc, const char *file, int line, pw_recommender_plan *plan,
                                    pw_error *error);
 void pw_recommender_account(const pw_recommender_plan *plan, const pw_device *device, pw_recommender_memory *account);
+/* The job of a plan, without host launch time; all its arrays live in arena. PW_NO_MEMORY alone. */
 pw_status pw_recommender_plan_lower(const pw_recommender_plan *plan, pw_arena *arena, pw_job **job, pw_error *error);
 
 /* Width of what the top perceptron sees: the dense vector and every pair of vectors. */

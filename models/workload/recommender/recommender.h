@@ -25,9 +25,10 @@ typedef struct pw_recommender_model_desc {
     pw_list bottom, top;    /* int64_t: widths of the perceptrons' layers; the bottom one ends with `width` */
 } pw_recommender_model_desc;
 extern const pw_kind pw_recommender_model_kind;
-/* Rows of the table recommenders. */
+/* Reads the row `name` of the table recommenders; its lists lie in arena. PW_NOT_FOUND lists the names. */
 pw_status pw_recommender_preset(const pw_catalogue *catalogue, const char *name, pw_recommender_model_desc *model,
                                 pw_arena *arena, pw_error *error);
+/* Weights and biases of both perceptrons, without tables. */
 double pw_recommender_mlp_parameters(const pw_recommender_model_desc *model);
 /* 2 x multiply-adds of perceptrons and interaction of one sample, three passes. */
 double pw_recommender_training_flops(const pw_recommender_model_desc *model);
@@ -61,6 +62,7 @@ typedef struct pw_recommender_result {
     uint64_t hash;
 } pw_recommender_result;
 
+/* Checks desc against the cluster and lowers it; all arrays of the job live in arena. */
 pw_status pw_recommender_lower(const pw_catalogue *catalogue, const pw_cluster *cluster, const pw_recommender_desc *desc,
                                pw_arena *arena, const char *file, int line, pw_job **job, pw_error *error);
 /* Everything in *result lives in arena. PW_DOES_NOT_FIT says the account and how many GPUs would hold the tables. */

@@ -80,6 +80,7 @@ typedef struct chakra_node {
     const char *group;
     int line;
 } chakra_node;
+/* Starts an empty node; puts a whole one among the nodes of its rank. */
 pw_status chakra_begin(const trace *t, chakra_node *node);
 pw_status chakra_add(trace *t, uint32_t rank, const chakra_node *node, trace_node **added);
 /* A number of an attribute; unknown names are of no use to a replay. */

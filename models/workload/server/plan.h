@@ -44,6 +44,7 @@ bool server_backup_next(void *object, uint32_t rank, pw_time now, pw_op *op); /*
 pw_time server_backup_end(const server_backup *backup);  /* when the last step was complete */
 double server_backup_dropped(const server_backup *backup); /* share of pushes */
 
+/* The job, all arrays in arena; draws of compute times come from the seed. backup: of that mode, else NULL. */
 pw_status server_lower(const server_plan *plan, uint64_t seed, server_backup *backup, pw_arena *arena, pw_job **job,
                        pw_error *error);
 pw_op server_compute_op(const server_plan *plan, uint32_t worker, pw_random *random);
