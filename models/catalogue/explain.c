@@ -112,16 +112,23 @@ static void put_row(writer *out, const pw_table *table, size_t row) {
     put(out, "  %-*s  %s:%d\n", (int)width, "written in", table->file, table->lines[row]);
 }
 
+/* The rows with that name, those of the widest table first: what a thing is comes before what is added to it. */
 static bool put_rows(writer *out, const pw_catalogue *catalogue, const char *name) {
+    const char *target = catalogue_alias_target(catalogue, name);
     bool any = false;
-    for (size_t i = 0; i < catalogue->table_count; i++) {
-        const pw_table *table = &catalogue->tables[i];
-        const char *target = catalogue_alias_target(catalogue, name);
-        for (size_t row = 0; is_explained(table) && row < table->rows; row++) {
-            if (strcasecmp(table->cells[row * table->columns], target)) continue;
-            if (any) put(out, "\n");
-            put_row(out, table, row);
-            any = true;
+    size_t width = 0;
+    for (size_t i = 0; i < catalogue->table_count; i++)
+        if (catalogue->tables[i].columns > width) width = catalogue->tables[i].columns;
+    for (; width > 0; width--) {
+        for (size_t i = 0; i < catalogue->table_count; i++) {
+            const pw_table *table = &catalogue->tables[i];
+            if (table->columns != width || !is_explained(table)) continue;
+            for (size_t row = 0; row < table->rows; row++) {
+                if (strcasecmp(table->cells[row * table->columns], target)) continue;
+                if (any) put(out, "\n");
+                put_row(out, table, row);
+                any = true;
+            }
         }
     }
     return any;
