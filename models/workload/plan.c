@@ -70,7 +70,7 @@ static const pw_field train_fields[] = {
      "Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, "
      "sgd-momentum, sgd."},
     {"stack", PW_FIELD_TEXT, PW_UNIT_NONE, AT(stack), 0, 0, "", NULL, NULL,
-     "Software stack (a row of stacks); left out: the newest for the GPU."},
+     "Software stack, a row of stacks (`podwright catalogue stacks`); left out: the newest for the GPU."},
     SWITCH_FIELD(sequence_parallel, "Norms and dropout on a share of the tokens of each tensor-parallel rank."),
     SWITCH_FIELD(flash_attention, "One fused attention kernel that keeps no scores."),
     SWITCH_FIELD(overlap_gradients, "Reduce gradient buckets behind the last backward pass."),
