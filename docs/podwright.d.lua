@@ -69,7 +69,7 @@
 ---@field lora_rank? integer With lora, the inner width of an adapter.
 ---@field lora_targets? string With lora, the matrices with an adapter, as words: qkv, proj, fc1, fc2; left out: all four.
 ---@field optimizer? string Rule of the update (a row of optimizers), adamw when left out: adamw-unfused, adamw-8bit, bertadam, lamb, adafactor, sgd-momentum, sgd.
----@field stack? string Software stack (a row of stacks); left out: the newest for the GPU.
+---@field stack? string Software stack, a row of stacks (`podwright catalogue stacks`); left out: the newest for the GPU.
 ---@field sequence_parallel? "off"|"on"|"stack" Norms and dropout on a share of the tokens of each tensor-parallel rank.
 ---@field flash_attention? "off"|"on"|"stack" One fused attention kernel that keeps no scores.
 ---@field overlap_gradients? "off"|"on"|"stack" Reduce gradient buckets behind the last backward pass.
