@@ -72,7 +72,7 @@ static pw_status read_node(const reader *r, const json_t *object) {
     trace_node *made;
     size_t i;
     json_t *attribute;
-    PW_TRY(chakra_begin(r->t, &node));
+    chakra_begin(&node);
     node.line = r->line;
     if (!json_is_object(object)) return pw_fail(r->t->error, PW_BAD_INPUT, r->path, r->line, NULL, "a node is no object");
     const json_t *type = json_object_get(object, "type"), *id = json_object_get(object, "id");

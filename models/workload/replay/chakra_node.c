@@ -10,11 +10,9 @@ static const char *const type_names[] = {"INVALID_NODE", "METADATA_NODE", "MEM_L
                                          "COMM_SEND_NODE", "COMM_RECV_NODE", "COMM_COLL_NODE"};
 enum { INVALID, METADATA, MEM_LOAD, MEM_STORE, COMP, COMM_SEND, COMM_RECV, COMM_COLL, TYPES };
 
-pw_status chakra_begin(const trace *t, chakra_node *node) {
-    (void)t;
+void chakra_begin(chakra_node *node) {
     *node = (chakra_node){.id = -1, .type = -1, .duration_us = NAN, .comm_type = -1, .source = -1, .destination = -1,
                           .comm_bytes = NAN};
-    return PW_OK;
 }
 
 void chakra_attribute(chakra_node *node, const char *name, double value) {

@@ -80,8 +80,8 @@ typedef struct chakra_node {
     const char *group;
     int line;
 } chakra_node;
-/* Starts an empty node; puts a whole one among the nodes of its rank. */
-pw_status chakra_begin(const trace *t, chakra_node *node);
+void chakra_begin(chakra_node *node); /* empties it */
+/* Puts a whole node among those of its rank; fails with file:line on a type or attribute that means nothing. */
 pw_status chakra_add(trace *t, uint32_t rank, const chakra_node *node, trace_node **added);
 /* A number of an attribute; unknown names are of no use to a replay. */
 void chakra_attribute(chakra_node *node, const char *name, double value);
