@@ -14,7 +14,7 @@ static pw_status vary(pw_machine *machine, const pw_catalogue *catalogue, const 
     pw_variability_desc *v = &machine->variability;
     PW_TRY(pw_variability_resolve(catalogue, desc, v, error));
     if (v->stragglers > job->ranks)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "variability.stragglers %lld are more than the %lld GPUs",
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "stragglers are GPUs of the job", "variability.stragglers %lld are more than the %lld GPUs",
                        (long long)v->stragglers, (long long)job->ranks);
     if (v->draws == PW_DRAWS_EXPECTED) job->kernel_time_factor *= 1 + pw_variability_slowest(v, job->ranks);
     return pw_variability_draw(v, seed, job->ranks, arena, &job->slowdown_of_rank, error);

@@ -109,5 +109,10 @@ void pw_command_place(const pw_scenario *scenario, pw_error *error) {
     const pw_one_of *job = &scenario->desc.job;
     if (job->record && place_in(scenario, job->kind, "job", job->record, error)) return;
     if (place_in(scenario, &pw_cluster_kind, "cluster", scenario->desc.cluster, error)) return;
-    if (!error->file[0]) snprintf(error->file, sizeof error->file, "%s", scenario->file);
+    if (error->file[0]) return;
+    /* Every message about a job has the job's place; what is left without one came up while the cluster was built. */
+    const pw_origin *origin = pw_scenario_origin(scenario, "cluster");
+    bool has_place = origin && (error->status == PW_BAD_INPUT || error->status == PW_UNSUPPORTED || error->status == PW_NOT_FOUND);
+    snprintf(error->file, sizeof error->file, "%s", has_place ? origin->file : scenario->file);
+    if (has_place) error->line = origin->line;
 }

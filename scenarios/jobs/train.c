@@ -16,12 +16,12 @@ static const char *choice(const char *name, const pw_train_desc *job, char *text
 }
 
 static void put_head(const pw_train_desc *job, const pw_train_result *train, pw_run_result *result) {
-    char a[64], b[64], c[64], d[64], line[600];
+    char a[64], b[64], c[64], d[64], e[64], line[600];
     double tokens = (double)job->sequence * (double)job->global_batch;
     pw_result_line(result, "job", "%s, %s parameters; sequence %s, batch %s sequences (%s tokens), %s",
                    job->model->name ? job->model->name : "model", pw_layout_large(train->parameters, a, sizeof a),
                    pw_layout_count(job->sequence, b, sizeof b), pw_layout_count(job->global_batch, c, sizeof c),
-                   pw_layout_large(tokens, d, sizeof d), pw_precision_names[job->precision]);
+                   pw_layout_large(tokens, d, sizeof d), choice("precision", job, e, sizeof e));
     size_t used = (size_t)snprintf(line, sizeof line, "tensor %" PRId64 " x pipeline %" PRId64, job->tensor_parallel,
                                    job->pipeline_parallel);
     if (job->virtual_stages > 1)
