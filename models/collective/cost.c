@@ -60,7 +60,7 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
     cost.total_s = cost.alpha_s + fluid;
     cost.cap_Bps = fluid > 0 ? bytes / fluid : INFINITY;
     cost.floor_s = cut;
-    if (fluid > 0) /* uncalibrated: no traffic is on file */
+    if (fluid > 0 && kind < PW_COLLECTIVE_KIND_COUNT) /* uncalibrated: no traffic is on file; of messages none is counted */
         cost.memory_Bps = collectives->memory_traffic[kind] * cost.cap_Bps * (shape->members - 1.0) / shape->members;
     return cost;
 }

@@ -1,10 +1,12 @@
 #include "models/workload/machine.h"
 
+#include <stdlib.h>
+
 #include "models/workload/clock.h"
 
 pw_status pw_machine_open(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
                           pw_machine *machine, pw_error *error) {
-    *machine = (pw_machine){.clock_ratio = 1};
+    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription};
     return pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error);
 }
 
@@ -63,6 +65,12 @@ void pw_machine_note(const pw_machine *machine, const pw_job *job, double stack_
         pw_note(notes, "Kernel times are multiplied by %.4f: stack %.3f, the rest is what the slowest of the ranks is expected to lose.",
                 job->kernel_time_factor, stack_factor);
     if (v->draws == PW_DRAWS_SAMPLED) pw_note(notes, "The speed of each rank is drawn from the seed.");
+    if (!v->stragglers && v->straggler_slowdown > 1 &&
+        v->straggler_slowdown != strtod(pw_kind_field(&pw_variability_kind, "straggler_slowdown")->preset, NULL))
+        pw_note(notes, "variability.straggler_slowdown changes nothing: there are no stragglers.");
+    pw_cluster_facts facts = pw_cluster_get_facts(machine->cluster);
+    if (facts.has_network && facts.network.leaves == 1 && machine->oversubscription > 1)
+        pw_note(notes, "network.oversubscription changes nothing: one switch joins all nodes.");
     if (v->stragglers && v->straggler_slowdown > 1)
         pw_note(notes, "%lld straggler%s, chosen by the seed, %g times as slow.", (long long)v->stragglers,
                 v->stragglers == 1 ? "" : "s", v->straggler_slowdown);

@@ -25,6 +25,7 @@ typedef struct pw_machine {
     pw_cluster *cluster;
     pw_gpu *gpu;
     pw_collectives *collectives;
+    double oversubscription;   /* as the description asks */
     double clock_ratio;
     const char *clock_source;  /* where the sustained clock comes from; NULL or "": it was asked for, or nothing is known */
     pw_variability_desc variability; /* resolved; spread_from is 0 in a plain run */

@@ -338,7 +338,8 @@ pw_status pw_plan_make(const pw_catalogue *catalogue, const pw_device *device, i
                        "train.fp8_activations keeps in 8 bits what %s computes", plan->format.name);
     PW_TRY(pw_plan_trainable(catalogue, plan, file, line, error));
     PW_TRY(pw_plan_offload(plan, file, line, error));
-    return pw_plan_experts(catalogue, plan, file, line, error);
+    PW_TRY(pw_plan_experts(catalogue, plan, file, line, error));
+    return pw_plan_refuse_idle(plan, file, line, error);
 }
 
 double pw_plan_layers_parameters(const pw_plan *plan, int64_t first, int64_t layers) {

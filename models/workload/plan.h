@@ -4,6 +4,7 @@
 
 #include "models/workload/format.h"
 #include "models/workload/attention.h"
+#include "models/workload/notes.h"
 #include "models/workload/order.h"
 #include "models/workload/optimizer.h"
 #include "models/workload/stack.h"
@@ -165,6 +166,10 @@ static inline bool pw_plan_casts(const pw_plan *plan) {
 }
 static inline bool pw_plan_shares_data(const pw_plan *plan) { return pw_plan_data_ranks(plan) > 1 || plan->experts.data > 1; }
 static inline bool pw_plan_recomputes(const pw_plan *plan, pw_module module) { return plan->modules >> module & 1; }
+
+/* idle.c: options that mean nothing are refused, for pw_plan_make; those that change nothing at these sizes are noted. */
+pw_status pw_plan_refuse_idle(const pw_plan *plan, const char *file, int line, pw_error *error);
+void pw_plan_note_idle(const pw_plan *plan, pw_notes *notes);
 
 /* plan_experts.c: sizes of expert parallel, modules to recompute. Needs the other sizes, the stack and the shape. */
 pw_status pw_plan_experts(const pw_catalogue *catalogue, pw_plan *plan, const char *file, int line, pw_error *error);

@@ -51,7 +51,7 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     if (plan->sends_anyway)
         pw_note(&to, "Messages run behind computation, as schedule %s needs; stack %s alone would wait for them.",
              plan->order->name, plan->stack.name);
-    if (plan->desc->optimizer_check == PW_CHECK_LATE)
+    if (plan->desc->optimizer_check == PW_CHECK_LATE && plan->p > 1)
         pw_note(&to, "The optimizer's check is late: stages begin the next step without waiting for each other, so the step is the "
              "time from beginning to end of the stage that takes longest.");
     if (plan->desc->recompute == PW_RECOMPUTE_SELECTIVE && plan->stack.flash_attention && !plan->desc->recompute_modules)
@@ -72,6 +72,7 @@ static pw_status write_notes(const prepared *s, pw_arena *arena, pw_train_result
     if (plan->sharding != PW_SHARDING_NONE && plan->sharding != PW_SHARDING_ZERO3 && plan->stack.overlap_parameters &&
         pw_plan_data_ranks(plan) > 1)
         pw_note(&to, "Parameters are gathered behind the first forward passes, as in every step but the first.");
+    pw_plan_note_idle(plan, &to);
     if (to.out_of_memory) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->notes = to.items;
     result->note_count = to.count;

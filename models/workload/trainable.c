@@ -12,8 +12,8 @@ static pw_status read_targets(pw_plan *plan, const char *file, int line, pw_erro
     const char *word = plan->desc->lora_targets;
     plan->targets = 0;
     if (!word || !*word) word = "qkv proj fc1 fc2";
-    for (word += strspn(word, " "); *word; word += strspn(word, " ")) {
-        size_t length = strcspn(word, " ");
+    for (word += strspn(word, " ,"); *word; word += strspn(word, " ,")) {
+        size_t length = strcspn(word, " ,");
         int found = 0;
         while (found < PW_TARGET_COUNT && (strlen(target_names[found]) != length || strncmp(word, target_names[found], length) != 0))
             found++;

@@ -209,6 +209,8 @@ PW_TEST(communication_slows_compute_by_the_sms_and_the_memory_bandwidth_it_takes
     EXPECT_RAN(second);
     pw_group_shape shape;
     pw_collective_cost cost = cost_of(w, PW_COLLECTIVE_ALL_REDUCE, 0, all, 200e6, &shape);
+    pw_collective_cost message;
+    PW_EXPECT(pw_message_cost_of(w->collectives, 0, 1, 1e6, &message, NULL) == PW_OK && message.memory_Bps == 0);
     PW_EXPECT(cost.sms > 0 && cost.memory_Bps > 0);
     PW_EXPECT_NEAR(cost.memory_Bps, 5 * 7.0 / 8 * cost.cap_Bps, 1e-9); /* 5 bytes of memory traffic for one of the buffer */
     double taken = cost.memory_Bps / pw_gpu_device(w->gpu)->memory_Bps;
