@@ -117,11 +117,20 @@ static pw_status check_memory(prepared *s, const pw_catalogue *catalogue, const 
 
 /* --- Run ---------------------------------------------------------------------------------------------------------- */
 
-/* Ranks drawn one by one are all different, so every one of them is simulated. */
+/* Ranks drawn one by one are all different, so every one of them is simulated; a straggler sets the ranks of its copy of the
+ * model apart. */
 static pw_status check_draws(const prepared *s, const pw_variability_desc *v, pw_error *error) {
+    const pw_plan *plan = &s->plan;
     const double most = 1e7; /* operations: about ten seconds */
-    double operations = (double)s->plan.ranks * pw_plan_operations(&s->plan) / (double)s->plan.p;
-    if (!v || v->draws != PW_DRAWS_SAMPLED || operations <= most) return PW_OK;
+    double per_rank = pw_plan_operations(plan) / (double)plan->p, operations = (double)plan->ranks * per_rank;
+    if (!v || operations <= most) return PW_OK;
+    if (v->draws != PW_DRAWS_SAMPLED) {
+        double of_a_copy = (double)(plan->ranks / plan->d), copies = fmin((double)v->stragglers, (double)plan->d);
+        if (v->straggler_slowdown == 1 || of_a_copy == 1 || copies * of_a_copy * per_rank <= most) return PW_OK;
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take fewer stragglers, or fewer micro-batches",
+                       "variability.stragglers %lld set %.0f ranks apart, about %.1g operations: too many to simulate",
+                       (long long)v->stragglers, copies * of_a_copy, copies * of_a_copy * per_rank);
+    }
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, "use variability.draws = \"expected\"",
                    "variability.draws = \"sampled\" simulates each of %lld ranks, about %.1g operations: too many", (long long)s->plan.ranks,
                    operations);

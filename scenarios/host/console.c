@@ -73,13 +73,23 @@ static double seconds_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* The first signal asks for an orderly end. A later one ends the process; one that comes at once is the same wish, told to
- * the process and to its group. */
+/* The end of an orderly end that does not come: while a job is lowered or folded nobody looks at the wish. */
+static void on_alarm(int signal_number) {
+    (void)signal_number;
+    static const char text[] = "podwright: interrupted\n";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(PW_EXIT_INTERRUPTED);
+    _exit(PW_EXIT_INTERRUPTED);
+}
+
+/* The first signal asks for an orderly end, and has it within five seconds. A later one ends the process; one that comes at once
+ * is the same wish, told to the process and to its group. */
 static void on_interrupt(int signal_number) {
     double now_s = seconds_now();
     if (!interrupted) {
         interrupted_at_s = now_s;
         interrupted = 1;
+        signal(SIGALRM, on_alarm);
+        alarm(5);
     } else if (now_s - interrupted_at_s > 0.3) {
         signal(signal_number, SIG_DFL);
         raise(signal_number);
