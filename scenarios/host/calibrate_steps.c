@@ -64,6 +64,15 @@ static pw_status load_scenario(const run *r, step *made, const char *name, const
     return PW_OK;
 }
 
+/* A change of column `set`, or a file that is not there, is a mistake of the row. */
+static pw_status place_in_row(const run *r, int line, pw_status status) {
+    pw_error *error = r->error;
+    if (status == PW_OK || (error->file[0] && strncmp(error->file, "--set", 5) != 0)) return status;
+    snprintf(error->file, sizeof error->file, "%s", r->path);
+    error->line = line;
+    return status;
+}
+
 static pw_status read_row(run *r, pw_csv *csv, int scenario, int set, int measured) {
     step *made = &r->steps[r->count];
     char text[400];
@@ -72,12 +81,13 @@ static pw_status read_row(run *r, pw_csv *csv, int scenario, int set, int measur
     if (!name || !changes) return pw_fail(r->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
     *made = (step){.line = pw_csv_line(csv), .factor = NAN, .fitted = NAN, .left_out = NAN};
     PW_TRY(pw_csv_number(csv, measured, &made->measured, r->error));
-    if (!(made->measured > 0 && made->measured < 1e9))
-        return pw_csv_fail(csv, measured, "the seconds of one optimizer step", r->error, "a step takes more than 0 seconds");
+    if (!(made->measured >= 1e-9 && made->measured < 1e9))
+        return pw_csv_fail(csv, measured, "the seconds of one optimizer step", r->error, "a step takes 1e-9 to 1e9 seconds");
+    if (!*name) return pw_csv_fail(csv, scenario, "a Lua file beside this one", r->error, "the scenario is missing");
     snprintf(text, sizeof text, "%.180s%s%.180s", name, *changes ? " " : "", changes);
     made->text = pw_arena_text(r->arena, text);
     if (!made->text) return pw_fail(r->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
-    PW_TRY(load_scenario(r, made, name, changes));
+    PW_TRY(place_in_row(r, made->line, load_scenario(r, made, name, changes)));
     r->count++;
     return PW_OK;
 }
@@ -116,7 +126,7 @@ static pw_status predict(const run *r, const step *of, double factor, double *se
     if (status == PW_OK) *seconds = result.step_s;
     else pw_command_place(&of->scenario, r->error);
     pw_arena_destroy(arena);
-    return status;
+    return place_in_row(r, of->line, status);
 }
 
 /* The factor at which the prediction meets the measurement, by the secant. */
