@@ -11,12 +11,6 @@
 static bool is_switched(int value) { return value == 0 || value == 1; }
 
 pw_status pw_plan_refuse_idle(const pw_plan *plan, const char *file, int line, pw_error *error) {
-    const pw_train_desc *desc = plan->desc;
-    bool lora = desc->trainable == PW_TRAIN_LORA;
-    if (!lora && desc->lora_targets && *desc->lora_targets)
-        REFUSE("use trainable = \"lora\", or leave it out", "train.lora_targets needs trainable = \"lora\"");
-    if (!lora && desc->lora_rank > 0 && desc->lora_rank != atoll(pw_kind_field(&pw_train_kind, "lora_rank")->preset))
-        REFUSE("use trainable = \"lora\", or leave it out", "train.lora_rank needs trainable = \"lora\"");
     if (pw_plan_recomputes(plan, PW_MODULE_CORE_ATTENTION) && plan->c > 1)
         return pw_fail(error, PW_UNSUPPORTED, file, line, "leave the module out, or use recompute = \"full\"",
                        "recompute_modules \"core_attn\" is not modelled with context parallel, whose exchange would be repeated");
@@ -29,7 +23,8 @@ pw_status pw_plan_refuse_idle(const pw_plan *plan, const char *file, int line, p
 
 void pw_plan_note_idle(const pw_plan *plan, pw_notes *notes) {
     const pw_train_desc *desc = plan->desc;
-    bool alone = !pw_plan_shares_data(plan);
+    bool alone = !pw_plan_shares_data(plan), lora = desc->trainable == PW_TRAIN_LORA;
+    bool ranked = desc->lora_rank > 0 && desc->lora_rank != atoll(pw_kind_field(&pw_train_kind, "lora_rank")->preset);
     const struct { const char *option; bool idle; const char *reason; } options[] = {
         {"sequence_parallel", is_switched(desc->sequence_parallel) && plan->t == 1, "tensor_parallel is 1"},
         {"overlap_gradients", is_switched(desc->overlap_gradients) && alone, "no other rank has the same weights"},
@@ -41,6 +36,8 @@ void pw_plan_note_idle(const pw_plan *plan, pw_notes *notes) {
         {"bucket_bytes", !isnan(desc->bucket_bytes) && !alone && !plan->stack.overlap_gradients,
          "all gradients are reduced at the end"},
         {"optimizer_check", desc->optimizer_check == PW_CHECK_LATE && plan->p == 1, "pipeline_parallel is 1"},
+        {"lora_rank", !lora && ranked, "trainable is not lora"},
+        {"lora_targets", !lora && desc->lora_targets && *desc->lora_targets, "trainable is not lora"},
         {"reshard", is_switched(desc->reshard) && alone, "no other rank has the same weights"},
         {"prefetch", !isnan(desc->prefetch) && alone, "no other rank has the same weights"},
         {"hold_gradients", is_switched(desc->hold_gradients) && (alone || plan->micro_batches == 1),

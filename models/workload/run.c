@@ -253,6 +253,10 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
     PW_TRY(pw_machine_run(&s->machine, allocator, options, s->job, arena, &ran, error));
     PW_TRY(overlap_steps(s, &ran, arena, error));
     PW_TRY(fill_result(s, &ran, stages, arena, result, error));
+    if (desc->stack_factor > 0 && result->mfu > 1)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "no software makes kernels faster than the GPU; take a factor nearer to 1",
+                       "train.stack_factor %g makes the job faster than the GPU's peak: MFU %.0f %%", desc->stack_factor,
+                       100 * result->mfu);
     return add_interval(s, catalogue, &ran, arena, result, error);
 }
 
