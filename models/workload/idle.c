@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "models/workload/plan.h"
+#include "models/workload/trainable.h"
 
 #define REFUSE(hint, ...) return pw_fail(error, PW_BAD_INPUT, file, line, hint, __VA_ARGS__)
 
@@ -37,7 +38,9 @@ void pw_plan_note_idle(const pw_plan *plan, pw_notes *notes) {
          "all gradients are reduced at the end"},
         {"optimizer_check", desc->optimizer_check == PW_CHECK_LATE && plan->p == 1, "pipeline_parallel is 1"},
         {"lora_rank", !lora && ranked, "trainable is not lora"},
-        {"lora_targets", !lora && desc->lora_targets && *desc->lora_targets, "trainable is not lora"},
+        {"bucket_bytes", !isnan(desc->bucket_bytes) && !alone && plan->stack.overlap_gradients &&
+             desc->bucket_bytes < pw_plan_layers_trained(plan, 0, 1) * plan->gradient_wire_bytes,
+         "a bucket holds a layer at the least"},
         {"reshard", is_switched(desc->reshard) && alone, "no other rank has the same weights"},
         {"prefetch", !isnan(desc->prefetch) && alone, "no other rank has the same weights"},
         {"hold_gradients", is_switched(desc->hold_gradients) && (alone || plan->micro_batches == 1),

@@ -79,7 +79,7 @@ static pw_status check_sizes(const pw_plan *plan, const char *file, int line, pw
     if (plan->t > 1 && !plan->sequence_parallel)
         REFUSE(PW_UNSUPPORTED, "use sequence_parallel = \"on\"",
                "experts with tensor parallel need sequence parallel: each rank routes its own tokens");
-    if (plan->sharding > PW_SHARDING_ZERO1 || plan->replicas > 1)
+    if (plan->sharding > PW_SHARDING_ZERO1 || (plan->sharding == PW_SHARDING_ZERO1 && plan->replicas > 1))
         REFUSE(PW_UNSUPPORTED, "use sharding = \"none\" or \"zero1\", without shard_group",
                "experts are modelled with an optimizer that is sharded or not, no more");
     if (plan->desc->expert_capacity > 0 && plan->desc->expert_imbalance > 1)

@@ -85,6 +85,8 @@ PW_TEST(expert_parallel_volume_is_four_exchanges_a_layer) {
         double mine = experts / (double)e, wire = 2 + 2;
         double data = (all - experts) * wire + (e < 8 ? mine * wire : 0);
         PW_EXPECT_NEAR(run_plain(&desc, "DGX H100", 1, false).totals.collective_bytes, 8 * (exchanges + data), 1e-12);
+        desc.sharding = PW_SHARDING_NONE; /* gradients are all-reduced, no parameters move */
+        PW_EXPECT_NEAR(run_plain(&desc, "DGX H100", 1, false).totals.collective_bytes, 8 * (exchanges + data / 2), 1e-12);
     }
 }
 
