@@ -20,7 +20,8 @@
     X(RECOMMENDER, "recommender", "recommenders with embedding tables")                               \
     X(PARTIAL, "partial", "part of the weights is trained: adapters, heads, frozen layers")           \
     X(ENCODER, "encoder", "encoders")                                                                 \
-    X(SHARDED, "sharded", "parameters sharded over data-parallel ranks, or states offloaded")         \
+    X(OFFLOAD, "offload", "states or activations offloaded to the host")                              \
+    X(SHARDED, "sharded", "parameters sharded over data-parallel ranks")                              \
     X(LAUNCH, "launch-bound", "the host's launches hold up a twentieth of the step or more")          \
     X(DENSE, "dense", "dense transformers, parameters whole on every data-parallel rank")
 typedef enum pw_step_class {

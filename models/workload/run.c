@@ -225,9 +225,10 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
 static pw_step_class class_of(const pw_plan *plan, const pw_program_result *home, double end_s) {
     const double share = 0.05; /* as the class's text says */
     if (plan->model->experts) return PW_STEP_EXPERTS;
-    if (plan->desc->trainable != 0 || plan->desc->frozen_layers > 0) return PW_STEP_PARTIAL;
+    if (plan->desc->trainable != PW_TRAIN_ALL || plan->desc->frozen_layers > 0) return PW_STEP_PARTIAL;
     if (plan->model->bidirectional) return PW_STEP_ENCODER;
-    if (plan->sharding == PW_SHARDING_ZERO3 || plan->desc->offload_optimizer) return PW_STEP_SHARDED;
+    if (plan->desc->offload_optimizer || plan->desc->offload_parameters || plan->desc->offload_activations) return PW_STEP_OFFLOAD;
+    if (plan->sharding == PW_SHARDING_ZERO3) return PW_STEP_SHARDED;
     return home->launch_wait_s > share * end_s ? PW_STEP_LAUNCH : PW_STEP_DENSE;
 }
 
