@@ -10,6 +10,7 @@
 #include "scenarios/host/command.h"
 #include "scenarios/host/manual.h"
 #include "sim/registry.h"
+#include "sim/text.h"
 
 int pw_exit_code(pw_status status) {
     switch (status) {
@@ -23,10 +24,16 @@ int pw_exit_code(pw_status status) {
     }
 }
 
-/* Control characters of a script's message must not reach the terminal. */
+/* Control characters, and bytes of a quoted file that are no text, must not reach the terminal. */
 static void print_line(const char *before, const char *text, const char *after) {
     fputs(before, stderr);
-    for (; *text; text++) fputc(((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7F ? ' ' : *text, stderr);
+    while (*text) {
+        size_t bytes = pw_text_character(text);
+        if (bytes > 1) fwrite(text, 1, bytes, stderr);
+        else if (!bytes) fputc('?', stderr);
+        else fputc(((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7F ? ' ' : *text, stderr);
+        text += bytes ? bytes : 1;
+    }
     fputs(after, stderr);
 }
 
