@@ -164,6 +164,7 @@ static pw_status run_rows(const pw_validation_context *context, const pw_suite *
             first_row = error_rows[i];
         }
     if (!first) return PW_OK;
+    if (first->status == PW_INTERRUPTED) return pw_fail(error, PW_INTERRUPTED, NULL, 0, NULL, "interrupted");
     if (error) *error = *first;
     return first->status;
 }

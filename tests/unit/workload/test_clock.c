@@ -27,9 +27,9 @@ PW_TEST(a_gpu_takes_its_own_row_before_its_architectures) {
 
 PW_TEST(a_gpu_without_a_row_takes_its_architectures_and_no_other_gpus) {
     const char *source;
-    PW_EXPECT(ratio_of("B200-SXM-180GB 8-bit") != ratio_of("Blackwell 8-bit")); /* or this test shows nothing */
+    PW_EXPECT(ratio_of("A100-SXM4-80GB 16-bit") != ratio_of("Ampere 16-bit")); /* or this test shows nothing */
     PW_EXPECT_NEAR(clock_of("A100-SXM4-40GB", PW_PRECISION_FP16, &source), ratio_of("Ampere 16-bit"), 0);
-    PW_EXPECT_NEAR(clock_of("GB200 (per GPU in NVL72)", PW_PRECISION_FP8, &source), ratio_of("Blackwell 8-bit"), 0);
+    PW_EXPECT_NEAR(clock_of("H200-SXM-141GB", PW_PRECISION_FP8, &source), ratio_of("Hopper 8-bit"), 0);
 }
 
 PW_TEST(fp32_spares_the_tensor_units_and_keeps_a_clock_of_its_own) {
