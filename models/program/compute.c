@@ -7,15 +7,21 @@
  * where one computes and the other moves data. */
 #include "models/program/run.h"
 
-pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost) {
+static pw_status cost_beside(pw_executor *x, const op_run *op, double held_sms, double held_memory, segment_cost *cost) {
     pw_error error; /* large, and rarely written */
-    const rank_run *rank = &x->ranks[op->rank_class];
     const double *slowdowns = x->job->slowdown_of_rank;
-    double slowdown = slowdowns ? slowdowns[rank->info.representative] : 1;
-    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio, rank->held_sms, rank->held_memory, slowdown, cost, &error);
+    double slowdown = slowdowns ? slowdowns[x->ranks[op->rank_class].info.representative] : 1;
+    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio, held_sms, held_memory, slowdown, cost, &error);
     if (status != PW_OK) pw_sim_fail_with(x->config.sim, &error);
     return status;
 }
+
+pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost) {
+    const rank_run *rank = &x->ranks[op->rank_class];
+    return cost_beside(x, op, rank->held_sms, rank->held_memory, cost);
+}
+
+pw_status compute_cost_alone(pw_executor *x, const op_run *op, segment_cost *cost) { return cost_beside(x, op, 0, 0, cost); }
 
 static void compute_done(pw_sim *sim, void *object, uint64_t index) {
     pw_executor *x = object;

@@ -206,7 +206,9 @@ static void launch_compute(pw_sim *sim, void *object, uint64_t index) {
     pw_executor *x = object;
     op_run *op = op_at(x, (uint32_t)index);
     segment_cost cost;
-    if (compute_cost(x, op, &cost) != PW_OK) return;
+    /* The gaps that launches leave are counted beside no communication: whether some runs at just this instant may hang on a
+     * tick, and must not move the rest of the step. */
+    if (compute_cost_alone(x, op, &cost) != PW_OK) return;
     pw_time earliest = pw_time_add(op->host_start, pw_sim_ticks(sim, cost.reach_s - cost.duration_s));
     if (earliest > pw_sim_now(sim)) pw_event_at(sim, earliest, 0, begin_event, x, op->index);
     else begin_event(sim, x, index);

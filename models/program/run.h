@@ -221,6 +221,7 @@ void run_ready(pw_executor *x);                 /* every event handler ends with
 
 /* compute.c */
 pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost);
+pw_status compute_cost_alone(pw_executor *x, const op_run *op, segment_cost *cost); /* beside no communication */
 void compute_begin(pw_executor *x, op_run *op);
 void compute_rescale(pw_executor *x, uint32_t rank_class); /* clock or held SMs changed */
 

@@ -235,4 +235,19 @@ PW_TEST(expert_sizes_that_do_not_fit_are_refused) {
     expect_refusal(&bad, "no experts to share out");
 }
 
+PW_TEST(gathers_a_tick_apart_do_not_part_folded_and_unfolded_steps) {
+    pw_model_desc model = preset("mixtral-8x7b");
+    model.layers = 8;
+    model.hidden = 2048;
+    model.heads = 16;
+    model.kv_heads = 16;
+    model.head_dim = 128;
+    model.ffn = model.expert_ffn = 4096;
+    pw_train_desc desc = job(&model, "bridge-alltoall-2025", 2048, 64); /* launch-bound, parameters gathered behind it */
+    desc.expert_parallel = 4;
+    pw_train_result folded = run_plain(&desc, "DGX H100", 2, false), unfolded = run_plain(&desc, "DGX H100", 2, true);
+    PW_EXPECT(folded.totals.classes < unfolded.totals.classes);
+    PW_EXPECT_NEAR(folded.step_s, unfolded.step_s, 1e-10);
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
