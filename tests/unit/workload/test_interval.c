@@ -23,6 +23,7 @@ PW_TEST(counted_kernels_do_the_flops_of_the_run) {
             total += counts[i] * cost.flops * 2; /* two tensor-parallel ranks run it */
         }
     }
+    bench_close(&b);
     pw_train_result ran = run_plain(&desc, "DGX H100", 1, false);
     PW_EXPECT_NEAR(total / ran.totals.flops, 1, 1e-9);
 }
@@ -36,6 +37,7 @@ static pw_interval interval_of(const char *server, pw_step_class step_class, dou
     pw_error error = {0};
     must(pw_step_interval(catalogue(), pw_cluster_device(b.cluster), b.job, 0, 1, step_class, 10, 10 * compute_share, arena(),
                           &interval, &error), &error);
+    bench_close(&b);
     return interval;
 }
 
