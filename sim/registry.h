@@ -166,6 +166,7 @@ typedef struct pw_reached {
     const pw_kind *kind;
     pw_field field;
     void *description;
+    void *made; size_t made_bytes; /* the reference to the first record that the path made, NULL: none; zero it to undo that */
     char name[PW_ITEM_NAME]; /* of the field, when it is an item: do not copy a pw_reached */
 } pw_reached;
 pw_status pw_description_reach(const pw_kind *kind, void *description, const char *path, pw_arena *arena,

@@ -88,16 +88,25 @@ static pw_status enter(const char *path, pw_arena *arena, pw_reached *reached, p
         if (!own) return no_memory(path, error);
         if (record) memcpy(own, record, kind->size);
         else PW_TRY(pw_description_defaults(kind, own, arena, error));
+        void *reference = (char *)reached->description + field->offset;
         PW_TRY(pw_field_set_record(reached->kind, field, reached->description, (pw_one_of){kind, own}, NULL, 0, error));
+        if (!record && !reached->made) {
+            reached->made = reference;
+            reached->made_bytes = field->type == PW_FIELD_POINTER ? sizeof(void *) : sizeof(pw_one_of);
+        }
     }
     reached->kind = kind;
     reached->description = own;
     return PW_OK;
 }
 
-pw_status pw_description_reach(const pw_kind *kind, void *description, const char *path, pw_arena *arena,
-                               pw_reached *reached, pw_error *error) {
-    *reached = (pw_reached){.kind = kind, .description = description};
+/* A path that leads nowhere, or a value that is refused, leaves no record behind. */
+static pw_status undo(const pw_reached *reached, pw_status status) {
+    if (status != PW_OK && reached->made) memset(reached->made, 0, reached->made_bytes);
+    return status;
+}
+
+static pw_status reach(const char *path, pw_arena *arena, pw_reached *reached, pw_error *error) {
     for (const char *at = path;; at++) {
         char name[64];
         size_t length = strcspn(at, ".[");
@@ -115,9 +124,15 @@ pw_status pw_description_reach(const pw_kind *kind, void *description, const cha
     }
 }
 
+pw_status pw_description_reach(const pw_kind *kind, void *description, const char *path, pw_arena *arena,
+                               pw_reached *reached, pw_error *error) {
+    *reached = (pw_reached){.kind = kind, .description = description};
+    return undo(reached, reach(path, arena, reached, error));
+}
+
 pw_status pw_description_set_path(const pw_kind *kind, void *description, const char *path, const char *text,
                                   pw_arena *arena, pw_error *error) {
     pw_reached reached;
     PW_TRY(pw_description_reach(kind, description, path, arena, &reached, error));
-    return pw_field_parse(reached.kind, &reached.field, reached.description, text, arena, NULL, 0, error);
+    return undo(&reached, pw_field_parse(reached.kind, &reached.field, reached.description, text, arena, NULL, 0, error));
 }

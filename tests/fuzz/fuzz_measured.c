@@ -38,7 +38,9 @@ static void describe_row(uint32_t row, pw_arena *arena) {
     check_error(status, &error);
     if (status == PW_OK && !runs && !prediction.why[0]) abort();
     if (status != PW_OK || !runs) return;
-    if (!described.device || !described.job.model || !(described.measured > 0) || described.gpus < 1) abort();
+    if (!described.device || !(described.measured > 0) || described.gpus < 1) abort();
+    if (described.convnet || described.recommender) return;
+    if (!described.job.model) abort();
     status = pw_description_check(&pw_train_kind, &described.job, "input", 1, &error);
     check_error(status, &error);
     pw_memory_account account;

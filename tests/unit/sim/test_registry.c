@@ -160,6 +160,14 @@ static void expect_error(car *it, const char *path, const char *text, const char
     PW_EXPECT(memcmp(&before, it, sizeof before) == 0);
 }
 
+PW_TEST(a_refused_override_leaves_no_record_behind) {
+    car it = make();
+    it.spare = NULL;
+    expect_error(&it, "spare.lanes", "many", "lanes", "");
+    expect_error(&it, "spare.lnaes", "4", "no field 'lnaes'", "lanes");
+    PW_EXPECT(it.spare == NULL);
+}
+
 PW_TEST(errors_say_what_is_allowed_and_what_was_meant) {
     car it = make();
     expect_error(&it, "door", "4", "car has no field 'door'", "did you mean 'doors'?");
