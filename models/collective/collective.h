@@ -58,8 +58,12 @@ typedef struct pw_algorithm {
     void (*steps)(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object);
     /* The same messages summed per ordered pair (round = 0), without an n^2 walk where the algorithm has none. */
     void (*edges)(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object);
+    /* The messages of one round that a member sends or receives, in O(their number), so that a run of 10^7 messages keeps none
+     * of them in memory. NULL: only `steps` is there, and a run indexes all messages first. */
+    void (*touches)(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                    pw_collective_step_fn *emit, void *object);
 } pw_algorithm;
-extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct */
+extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct, ... */
 extern const char *const pw_algorithm_names[];  /* "auto", then the table's, NULL-terminated */
 #define PW_ALGORITHM_AUTO (-1)
 

@@ -1,7 +1,7 @@
 /* The fabric: a directed graph of vertices and links, and routes over it.
  *
  * A link carries its achievable payload bandwidth per direction (line rate x protocol efficiency of the catalogue) and a
- * latency. Topologies register in one table (pw_topology_table); each builds switches and links between the network
+ * latency. Topologies register in one table (TOPOLOGIES in network_internal.h); each builds switches and links between the network
  * ports of nodes and answers routes structurally, so that 100,000 ports need no tables.
  */
 #ifndef PW_MODELS_FABRIC_H
@@ -72,7 +72,7 @@ double pw_path_bandwidth_Bps(const pw_fabric *fabric, const pw_path *path); /* s
 /* --- Topologies between network ports ------------------------------------------------------------------------- */
 
 typedef struct pw_network_desc {
-    int topology;            /* index into pw_topology_table */
+    int topology;            /* index into pw_topology_names */
     double oversubscription; /* >= 1: leaf downlinks over uplinks */
     int64_t radix;           /* ports of a switch; 0: the catalogue's switch for the node, else 64; single_switch: no limit */
     double port_Bps;         /* line rate of a NIC port; NaN: the node's NIC */
@@ -83,18 +83,8 @@ typedef struct pw_network_desc {
 extern const pw_kind pw_network_kind; /* "network" in the registry */
 
 typedef struct pw_network pw_network;
-typedef struct pw_topology {
-    const char *name, *text; /* "fat_tree": ... */
-    /* Builds switches and links for nodes x rails ports (ports[node * rails + rail] are NIC vertices). */
-    pw_status (*build)(pw_network *network, pw_error *error);
-    /* Appends the links from port a to port b (different ports); hash picks among equal paths (static ECMP). */
-    void (*route)(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
-    /* Visits every link of every equal path with its share of an evenly spread flow of 1 from port a to port b. */
-    void (*spread)(const pw_network *network, uint32_t port_a, uint32_t port_b,
-                   void (*visit)(void *object, pw_link link, double fraction), void *object);
-} pw_topology;
-extern const pw_topology pw_topology_table[]; /* ends with a NULL name: single_switch, fat_tree, rail_optimized */
-extern const char *const pw_topology_names[]; /* the names, NULL-terminated, for the registry */
+typedef struct pw_topology pw_topology;
+extern const char *const pw_topology_names[]; /* "single_switch", "fat_tree", ..., NULL-terminated, for the registry */
 
 /* ports: NIC vertices already in the fabric. The fabric must outlive the network. Here every figure of desc must be
  * known (pw_cluster_create fills in those of the catalogue). Links into a switch carry hop and cable latency, links into
@@ -130,5 +120,9 @@ typedef struct pw_network_facts {
     double oversubscription; /* as built: ports in use of a leaf over its uplinks; 1 with one leaf */
 } pw_network_facts;
 pw_network_facts pw_network_get_facts(const pw_network *network);
+const char *pw_network_topology(const pw_network *network);  /* its name */
+bool pw_network_is_rail_aligned(const pw_network *network);  /* port r of every node is on rail r */
+/* Whether the switches of topology number t have a radix to be looked up; the single switch is as large as needed. */
+bool pw_topology_has_radix(int topology);
 
 #endif

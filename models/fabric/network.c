@@ -5,19 +5,17 @@
 
 #include "models/fabric/network_internal.h"
 
-#define SINGLE "single_switch"
-#define FAT_TREE "fat_tree"
-#define RAILS "rail_optimized"
-
-const pw_topology pw_topology_table[] = {
-    {SINGLE, "one switch that all ports share, as large as needed", clos_build_single, clos_route, clos_spread},
-    {FAT_TREE, "leaves and spines (and cores when large); all ports of a node on one leaf", clos_build_fat_tree, clos_route,
-     clos_spread},
-    {RAILS, "leaves and spines (and cores when large); port r of the nodes of a block on leaf r", clos_build_rails,
-     clos_route, clos_spread},
-    {NULL, NULL, NULL, NULL, NULL},
+static const pw_topology *const topologies[] = {
+#define TOPOLOGY_ENTRY(name) &topology_##name,
+    TOPOLOGIES(TOPOLOGY_ENTRY)
+#undef TOPOLOGY_ENTRY
 };
-const char *const pw_topology_names[] = {SINGLE, FAT_TREE, RAILS, NULL};
+enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies };
+const char *const pw_topology_names[] = {
+#define TOPOLOGY_NAME(name) #name,
+    TOPOLOGIES(TOPOLOGY_NAME)
+#undef TOPOLOGY_NAME
+    NULL};
 
 enum { DEFAULT_RADIX = 64, LARGEST_RADIX = 4096, LARGEST_PORTS = 1 << 23 };
 
@@ -33,7 +31,7 @@ static pw_status check_network(const void *description, const char *file, int li
 }
 
 static const pw_field network_fields[] = {
-    {"topology", PW_FIELD_CHOICE, PW_UNIT_NONE, offsetof(pw_network_desc, topology), 0, 0, RAILS, pw_topology_names, NULL,
+    {"topology", PW_FIELD_CHOICE, PW_UNIT_NONE, offsetof(pw_network_desc, topology), 0, 0, "rail_optimized", pw_topology_names, NULL,
      "how switches join the nodes' network ports"},
     {"oversubscription", PW_FIELD_NUMBER, PW_UNIT_NONE, offsetof(pw_network_desc, oversubscription), 1, 1000, "1", NULL, NULL,
      "ports in use of a leaf switch over its uplinks; 1 is non-blocking"},
@@ -73,7 +71,7 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                             const pw_vertex *ports, uint32_t nodes, uint32_t rails, pw_network **network,
                             pw_error *error) {
     *network = NULL;
-    if (desc->topology < 0 || desc->topology >= (int)(sizeof pw_topology_names / sizeof *pw_topology_names) - 1)
+    if (desc->topology < 0 || desc->topology >= TOPOLOGY_COUNT)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "there is no topology number %d", desc->topology);
     if (!nodes || !rails) return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "a network needs nodes with ports");
     if ((uint64_t)nodes * rails > LARGEST_PORTS)
@@ -85,10 +83,10 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
     pw_network *made = pw_alloc_zero(allocator, sizeof *made);
     if (!made) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the network");
     *made = (pw_network){.allocator = allocator, .fabric = fabric, .ports = ports, .desc = *desc, .nodes = nodes,
-                         .rails = rails, .cable_Bps = desc->port_Bps * desc->efficiency};
-    const pw_topology *topology = &pw_topology_table[desc->topology];
-    if (!made->desc.radix && topology->build != clos_build_single) made->desc.radix = DEFAULT_RADIX;
-    pw_status status = topology->build(made, error);
+                         .rails = rails, .cable_Bps = desc->port_Bps * desc->efficiency,
+                         .topology = topologies[desc->topology]};
+    if (!made->desc.radix && !made->topology->one_switch) made->desc.radix = DEFAULT_RADIX;
+    pw_status status = made->topology->build(made, error);
     made->ports = NULL;
     if (status != PW_OK) pw_network_destroy(made);
     else *network = made;
@@ -96,7 +94,9 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
 }
 
 void pw_network_destroy(pw_network *network) {
-    if (network) pw_free(network->allocator, network, sizeof *network);
+    if (!network) return;
+    if (network->state) network->topology->destroy(network);
+    pw_free(network->allocator, network, sizeof *network);
 }
 
 static bool has_ports(const pw_network *network, uint32_t a, uint32_t b) {
@@ -108,7 +108,7 @@ pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t 
     if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
     if (port_a == port_b) return PW_OK;
     pw_path made = {.count = 0};
-    pw_topology_table[network->desc.topology].route(network, port_a, port_b, hash, &made);
+    network->topology->route(network, port_a, port_b, hash, &made);
     if (path->count > PW_ROUTE_MAX - made.count) return PW_OUT_OF_RANGE;
     memcpy(path->links + path->count, made.links, made.count * sizeof *made.links);
     path->count += made.count;
@@ -118,34 +118,25 @@ pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t 
 pw_status pw_network_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
                             void (*visit)(void *object, pw_link link, double fraction), void *object) {
     if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
-    if (port_a != port_b) pw_topology_table[network->desc.topology].spread(network, port_a, port_b, visit, object);
+    if (port_a != port_b) network->topology->spread(network, port_a, port_b, visit, object);
     return PW_OK;
 }
 
 pw_status pw_network_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
                                   void (*visit)(void *object, pw_link link, double fraction), void *object) {
     if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
-    if (port_a != port_b) clos_spread_twins(network, port_a, port_b, visit, object);
+    const pw_topology *topology = network->topology;
+    if (port_a != port_b) (topology->spread_twins ? topology->spread_twins : topology->spread)(network, port_a, port_b, visit, object);
     return PW_OK;
 }
 
 pw_twins pw_network_twins(const pw_network *network, pw_link link) {
-    return clos_twins(network, link);
+    return network->topology->twins ? network->topology->twins(network, link) : (pw_twins){link, 1};
 }
 
-pw_network_facts pw_network_get_facts(const pw_network *network) {
-    const clos_shape *shape = &network->shape;
-    uint32_t ports = network->nodes * network->rails, spines = shape->pods * shape->pod_spines;
-    pw_network_facts facts = {.leaves = shape->leaves, .spines = spines, .cores = shape->pod_spines * shape->spine_cores,
-                              .tiers = 1u + (spines != 0) + (shape->spine_cores != 0), .oversubscription = 1};
-    facts.hops = 2 * facts.tiers;
-    facts.cables = ports + shape->leaves * shape->uplinks + spines * shape->spine_cores * shape->core_cables;
-    facts.bisection_Bps = ports / 2 * network->cable_Bps;
-    if (spines) {
-        /* Half of the leaves against the other half: the upper tiers carry what the leaves' uplinks do. */
-        double cables = (double)shape->leaves * shape->uplinks / 2;
-        facts.bisection_Bps = fmin(facts.bisection_Bps, cables * network->cable_Bps);
-        facts.oversubscription = (double)shape->leaf_ports / shape->uplinks;
-    }
-    return facts;
+pw_network_facts pw_network_get_facts(const pw_network *network) { return network->topology->facts(network); }
+const char *pw_network_topology(const pw_network *network) { return network->topology->name; }
+bool pw_network_is_rail_aligned(const pw_network *network) { return network->topology->rail_aligned; }
+bool pw_topology_has_radix(int topology) {
+    return topology >= 0 && topology < TOPOLOGY_COUNT && !topologies[topology]->one_switch;
 }

@@ -65,7 +65,7 @@ static pw_status complete_network(pw_cluster *cluster, pw_error *error) {
         PW_TRY(node_latency(cluster->catalogue, "network switch hop", &desc->hop_latency_s, error));
     if (!(desc->cable_latency_s >= 0))
         PW_TRY(node_latency(cluster->catalogue, "network cable", &desc->cable_latency_s, error));
-    if (!desc->radix && desc->topology >= 0 && strcmp(pw_topology_names[desc->topology], "single_switch"))
+    if (!desc->radix && pw_topology_has_radix(desc->topology))
         desc->radix = node_switch_radix(cluster->catalogue, wiring, desc->port_Bps);
     return PW_OK;
 }
@@ -88,9 +88,9 @@ static pw_status add_network(pw_cluster *cluster, pw_error *error) {
     pw_status status = pw_network_create(cluster->allocator, cluster->fabric, &cluster->network_desc, ports, cluster->nodes,
                                          nics, &cluster->network, error);
     pw_free(cluster->allocator, ports, count * sizeof *ports);
-    cluster->is_rail_aligned = !strcmp(pw_topology_names[cluster->network_desc.topology], "rail_optimized") &&
-                               cluster->wiring->scaleup != SCALEUP_NONE;
-    return status;
+    PW_TRY(status);
+    cluster->is_rail_aligned = pw_network_is_rail_aligned(cluster->network) && cluster->wiring->scaleup != SCALEUP_NONE;
+    return PW_OK;
 }
 
 /* GPUs per scale-up domain. Nodes that do not fill the last domain are spread evenly where some number of nodes per
@@ -192,7 +192,7 @@ pw_cluster_facts pw_cluster_get_facts(const pw_cluster *cluster) {
     const node_wiring *wiring = cluster->wiring;
     pw_cluster_facts facts = {
         .name = cluster->name, .server = wiring->server, .gpu = wiring->device->name, .host = wiring->host,
-        .topology = cluster->network ? pw_topology_names[cluster->network_desc.topology] : "",
+        .topology = cluster->network ? pw_network_topology(cluster->network) : "",
         .scaleup = scaleup_names[wiring->scaleup],
         .wiring_source = pw_table_text_of(wiring->table, wiring->row, "source"),
         .wiring_provenance = pw_table_text_of(wiring->table, wiring->row, "provenance"),
