@@ -75,8 +75,9 @@ pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogu
     made->cluster = cluster;
     made->calibrated = calibrated;
     uint32_t per_node = pw_cluster_gpus_per_node(cluster), domain = pw_cluster_scaleup_domain(cluster);
-    made->domain_gpus = domain > 1 ? domain : per_node;
-    made->mesh = !strcmp(pw_cluster_get_facts(cluster).scaleup, "mesh");
+    made->domain_gpus = pw_cluster_parts(cluster) > 1 ? 0 : domain > 1 ? domain : per_node;
+    for (uint32_t i = 0; i < pw_cluster_parts(cluster); i++)
+        made->mesh = made->mesh || !strcmp(pw_cluster_get_part(cluster, i).scaleup, "mesh");
     pw_status status = number_ports(made, error);
     if (status == PW_OK && calibrated)
         status = parameters_load(allocator, catalogue, pw_cluster_device(cluster)->arch, &made->parameters, error);
@@ -104,7 +105,7 @@ const char *pw_collectives_provenance(const pw_collectives *collectives) {
 }
 
 uint32_t collectives_domain(const pw_collectives *collectives, uint32_t gpu) {
-    return gpu / collectives->domain_gpus;
+    return collectives->domain_gpus ? gpu / collectives->domain_gpus : pw_cluster_domain_of(collectives->cluster, gpu);
 }
 
 /* --- Shape --------------------------------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ struct pw_collectives {
     const pw_cluster *cluster;
     bool calibrated;
     parameter_table parameters;
-    uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none */
+    uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none; 0: several node types */
     bool mesh;            /* GPUs of a domain are joined by direct links */
     uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */
     uint32_t vertices;

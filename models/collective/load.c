@@ -112,7 +112,7 @@ static pw_status walk_message(const pw_collectives *collectives, uint32_t from, 
                               pw_link_load_fn *add, void *object, pw_error *error) {
     uint32_t ways = 1;
     if (collectives_domain(collectives, from) != collectives_domain(collectives, to))
-        ways = pw_cluster_ports_per_gpu(collectives->cluster);
+        ways = pw_cluster_get_part(collectives->cluster, pw_cluster_part_of(collectives->cluster, from)).ports_per_gpu;
     if (ways == 0) ways = 1;
     message_walk walk = {add, object, bytes / ways};
     for (uint32_t way = 0; way < ways; way++) {

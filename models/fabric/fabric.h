@@ -121,7 +121,7 @@ typedef struct pw_network_facts {
 } pw_network_facts;
 pw_network_facts pw_network_get_facts(const pw_network *network);
 const char *pw_network_topology(const pw_network *network);  /* its name */
-bool pw_network_is_rail_aligned(const pw_network *network);  /* port r of every node is on rail r */
+bool pw_network_is_rail_aligned(int topology);               /* port r of every node is on rail r */
 /* Whether the switches of topology number t have a radix to be looked up; the single switch is as large as needed. */
 bool pw_topology_has_radix(int topology);
 

@@ -136,7 +136,9 @@ pw_twins pw_network_twins(const pw_network *network, pw_link link) {
 
 pw_network_facts pw_network_get_facts(const pw_network *network) { return network->topology->facts(network); }
 const char *pw_network_topology(const pw_network *network) { return network->topology->name; }
-bool pw_network_is_rail_aligned(const pw_network *network) { return network->topology->rail_aligned; }
+bool pw_network_is_rail_aligned(int topology) {
+    return topology >= 0 && topology < TOPOLOGY_COUNT && topologies[topology]->rail_aligned;
+}
 bool pw_topology_has_radix(int topology) {
     return topology >= 0 && topology < TOPOLOGY_COUNT && !topologies[topology]->one_switch;
 }

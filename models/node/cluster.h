@@ -3,6 +3,10 @@
  * A node type (a row of servers, with its wiring in nodes.csv) says which GPU, how many, how GPUs are joined (NVSwitch
  * planes or point to point), which PCIe switch each GPU and NIC hangs under, NIC rate, CPUs. The builder makes fabric
  * vertices and links from it. GPU g of node n is GPU number n * gpus_per_node + g.
+ *
+ * A cluster may mix node types: it is then a row of parts, each of equal nodes, and GPUs, nodes and ports are numbered part
+ * after part. What is asked of the whole cluster (device, GPUs per node, ...) is what its first part says; who needs equal
+ * nodes asks pw_cluster_need_equal first.
  */
 #ifndef PW_MODELS_CLUSTER_H
 #define PW_MODELS_CLUSTER_H
@@ -21,13 +25,22 @@ typedef struct pw_node_desc {
     int64_t scaleup_domain; /* GPUs that share NVSwitches; 0: the server's, evenly filled where nodes divide so */
     const char *host;      /* a row of kernel-launch ("x86", "grace"); NULL: the server's */
     bool gpudirect;        /* GPUDirect RDMA: NIC reads GPU memory below the same PCIe switch */
+    bool pxn;              /* traffic for another rail changes rails over NVLink in the sender's node */
 } pw_node_desc;
 extern const pw_kind pw_node_kind;
+
+/* More nodes, of another type. */
+typedef struct pw_nodes_desc {
+    pw_node_desc node;
+    int64_t nodes;
+} pw_nodes_desc;
+extern const pw_kind pw_nodes_kind;
 
 typedef struct pw_cluster_desc {
     const char *name;
     pw_node_desc node;
     int64_t nodes;
+    pw_list more; /* of pw_one_of: pw_nodes_desc */
     pw_network_desc network;
 } pw_cluster_desc;
 extern const pw_kind pw_cluster_kind;
@@ -41,7 +54,7 @@ void pw_cluster_destroy(pw_cluster *cluster);
 
 const pw_fabric *pw_cluster_fabric(const pw_cluster *cluster);
 const pw_network *pw_cluster_network(const pw_cluster *cluster); /* NULL for one node */
-const pw_device *pw_cluster_device(const pw_cluster *cluster);   /* every node has the same type in this version */
+const pw_device *pw_cluster_device(const pw_cluster *cluster);   /* of the first part */
 const char *pw_cluster_host(const pw_cluster *cluster);
 uint32_t pw_cluster_gpus(const pw_cluster *cluster);
 uint32_t pw_cluster_gpus_per_node(const pw_cluster *cluster);
@@ -57,10 +70,30 @@ uint32_t pw_cluster_port(const pw_cluster *cluster, uint32_t gpu, uint32_t index
 bool pw_cluster_has_multicast(const pw_cluster *cluster);    /* NVSwitch with in-network reduction (NVLS) */
 uint32_t pw_cluster_scaleup_domain(const pw_cluster *cluster); /* GPUs that share NVLink (8; 72 for NVL72) */
 
+/* Parts: nodes of one type. */
+typedef struct pw_cluster_part {
+    const pw_device *device;
+    const char *server, *host;     /* server "": a node of its own */
+    const char *scaleup;           /* "nvswitch", "mesh" or "none" */
+    uint32_t first_gpu, gpus, first_node, nodes, gpus_per_node, nics_per_node, sockets_per_node, pcie_switches_per_node;
+    uint32_t ports_per_gpu;        /* as pw_cluster_ports_per_gpu */
+    uint32_t scaleup_domain;       /* GPUs that share NVLink */
+    double scaleup_Bps, nic_Bps;   /* per GPU; per port; payload of one direction */
+    bool multicast, gpudirect, pxn;
+} pw_cluster_part;
+uint32_t pw_cluster_parts(const pw_cluster *cluster); /* at least 1 */
+pw_cluster_part pw_cluster_get_part(const pw_cluster *cluster, uint32_t index);
+uint32_t pw_cluster_part_of(const pw_cluster *cluster, uint32_t gpu);
+/* Scale-up domain of a GPU, numbered over the cluster in order of GPUs: those that share NVSwitches or a mesh; without
+ * NVLink those of a node. */
+uint32_t pw_cluster_domain_of(const pw_cluster *cluster, uint32_t gpu);
+/* Fails when the cluster mixes node types; who: "a training job". */
+pw_status pw_cluster_need_equal(const pw_cluster *cluster, const char *who, pw_error *error);
+
 /* The path GPU to GPU: NVLink inside a domain (over a neighbour where two GPUs have no direct link), else PCIe and host
  * inside a node, else from the NIC near the source to the one near the destination. With the topology rail_optimized
- * and NVLink in the node, data for another rail first go over NVLink to a local GPU on that rail. Without GPUDirect a
- * network path passes through host memory at both ends. The same GPU gives an empty path; PW_UNSUPPORTED: no path. */
+ * and NVLink in the node, data for another rail first go over NVLink to a local GPU on that rail (node.pxn). Without GPUDirect
+ * a network path passes through host memory at both ends. The same GPU gives an empty path; PW_UNSUPPORTED: no path. */
 pw_status pw_cluster_route(const pw_cluster *cluster, uint32_t from, uint32_t to, uint64_t hash, pw_path *path);
 /* GPU to and from host memory of its socket. */
 pw_status pw_cluster_host_route(const pw_cluster *cluster, uint32_t gpu, bool to_host, pw_path *path);

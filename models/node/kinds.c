@@ -3,6 +3,8 @@
 
 #include "models/node/node_internal.h"
 
+enum { CLUSTER_PARTS = 64 };
+
 static pw_status check_node(const void *description, const char *file, int line, pw_error *error) {
     const pw_node_desc *desc = description;
     bool has_server = desc->server && *desc->server, has_gpu = desc->gpu && *desc->gpu;
@@ -31,17 +33,33 @@ static const pw_field node_fields[] = {
      "kind of CPU, a row of kernel-launch (\"x86\", \"grace\"); left out: the server's"},
     {"gpudirect", PW_FIELD_BOOL, PW_UNIT_NONE, offsetof(pw_node_desc, gpudirect), 0, 0, "true", NULL, NULL,
      "GPUDirect RDMA: a NIC reads and writes GPU memory; false: data pass through host memory"},
+    {"pxn", PW_FIELD_BOOL, PW_UNIT_NONE, offsetof(pw_node_desc, pxn), 0, 0, "true", NULL, NULL,
+     "with rails: data for another rail first go over NVLink to the GPU beside that rail's port; false: through the spines"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_node_kind = {"node", "One server: its GPUs, how they are joined, and its network ports",
                               sizeof(pw_node_desc), node_fields, check_node};
 
+static const pw_field nodes_fields[] = {
+    {"node", PW_FIELD_RECORD, PW_UNIT_NONE, offsetof(pw_nodes_desc, node), 0, 0, "", NULL, &pw_node_kind,
+     "each of these nodes is like this one"},
+    {"nodes", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_nodes_desc, nodes), 1, 1 << 20, "1", NULL, NULL, "how many"},
+    {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
+};
+const pw_kind pw_nodes_kind = {"nodes", "Nodes of another type in the same cluster", sizeof(pw_nodes_desc), nodes_fields,
+                               NULL};
+
+static const pw_kind *const more_kinds[] = {&pw_nodes_kind, NULL};
+static const pw_field more_item = {"nodes", PW_FIELD_ONE_OF, .kinds = more_kinds, .text = "nodes of one type"};
+
 static const pw_field cluster_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_cluster_desc, name), 0, 0, "", NULL, NULL, "shown in reports"},
     {"node", PW_FIELD_RECORD, PW_UNIT_NONE, offsetof(pw_cluster_desc, node), 0, 0, "", NULL, &pw_node_kind,
-     "every node is like this one"},
+     "every node is like this one, but those of `more`"},
     {"nodes", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_cluster_desc, nodes), 1, 1 << 20, "1", NULL, NULL,
      "how many nodes; of an NVL72 rack a node is one tray of 4 GPUs"},
+    {"more", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_cluster_desc, more), 1, CLUSTER_PARTS - 1, "", .item = &more_item,
+     .text = "nodes of other types on the same network, numbered after those above"},
     {"network", PW_FIELD_RECORD, PW_UNIT_NONE, offsetof(pw_cluster_desc, network), 0, 0, "", NULL, &pw_network_kind,
      "switches and cables between nodes"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},

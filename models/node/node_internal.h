@@ -1,7 +1,7 @@
 /* What the files of this folder share: the wiring of one node, resolved from catalogue and description, and its links.
  *
- * Vertices of a node are numbered GPUs, NICs, PCIe switches, CPUs. Links come in cables: link 2c one way, 2c + 1 back. All nodes
- * are alike, so a path is found once for a node and shifted to any other. */
+ * Vertices of a node are numbered GPUs, NICs, PCIe switches, CPUs. Links come in cables: link 2c one way, 2c + 1 back. All nodes of a
+ * part of the cluster are alike, so a path is found once for a node and shifted to any other. */
 #ifndef PW_MODELS_NODE_INTERNAL_H
 #define PW_MODELS_NODE_INTERNAL_H
 
@@ -27,11 +27,12 @@ typedef struct node_wiring {
     scaleup_kind scaleup;
     uint8_t pairs[NODE_GPUS][NODE_GPUS]; /* links between two GPUs of a mesh */
     uint32_t domain, planes;             /* GPUs that share NVSwitches */
-    bool multicast, c2c, gpudirect;
+    bool multicast, c2c, gpudirect, pxn;
     double scaleup_line_Bps, scaleup_Bps; /* per GPU and direction: line rate and payload */
     double link_Bps;                      /* payload of one link of a mesh */
     double pcie_Bps, c2c_Bps, socket_Bps; /* payload */
     double nic_line_Bps;
+    double nic_Bps;           /* payload of a port that is slower than the network's; else infinity */
     bool is_nic_rate_given; /* by the description, not by the server */
     double scaleup_hop_s, pcie_hop_s, socket_hop_s, nic_s;
 } node_wiring;
@@ -73,23 +74,40 @@ void template_destroy(node_template *made);
 bool template_host_path(const node_template *made, uint32_t from, uint32_t to, pw_link first_link, pw_path *path);
 bool template_scaleup_path(const node_template *made, uint32_t from, uint32_t to, pw_link first_link, pw_path *path);
 
+/* Nodes of one type. They, their GPUs, ports, vertices and links follow those of the part before. */
+typedef struct cluster_part {
+    node_wiring *wiring; /* in the arena */
+    node_template node;
+    uint32_t nodes, domain;                                     /* GPUs of a scale-up domain */
+    uint32_t first_node, first_gpu, first_port, first_crossbar; /* crossbars are the domains: one each, also without NVSwitch */
+    pw_vertex first_vertex;                                     /* of its first node */
+    pw_link first_link;
+    double nic_Bps; /* payload of one port */
+} cluster_part;
+
 struct pw_cluster {
     const pw_allocator *allocator;
     pw_arena *arena;
     const pw_catalogue *catalogue;
     const char *name;
-    node_wiring *wiring; /* in the arena */
-    node_template node;
-    uint32_t nodes, domain;
+    cluster_part *parts; /* in the arena */
+    uint32_t part_count;
+    uint32_t nodes, gpus, ports;
+    uint32_t rails; /* ports of a row of the network: those of a node, or the most that fill the nodes of every part */
     pw_fabric *fabric;
     pw_network *network; /* NULL: one node or no ports */
     pw_network_desc network_desc;
     bool is_rail_aligned;
-    pw_vertex first_vertex;
-    pw_link first_link;
 };
 
-/* Vertex of a node's part; other: the GPU at the other end when local is LOCAL_NVSWITCH. */
-pw_vertex cluster_vertex(const pw_cluster *cluster, uint32_t node, uint16_t local, uint16_t other);
+/* The part that holds a GPU below pw_cluster_gpus. */
+static inline const cluster_part *part_of_gpu(const pw_cluster *cluster, uint32_t gpu) {
+    const cluster_part *part = cluster->parts;
+    while (part + 1 < cluster->parts + cluster->part_count && gpu >= part[1].first_gpu) part++;
+    return part;
+}
+
+/* Vertex of a node's part; node: within the part; other: the GPU at the other end when local is LOCAL_NVSWITCH. */
+pw_vertex cluster_vertex(const cluster_part *part, uint32_t node, uint16_t local, uint16_t other);
 
 #endif

@@ -44,7 +44,8 @@ static bool add_host(node_template *made, const node_wiring *wiring) {
             return false;
     }
     for (uint32_t n = 0; n < wiring->nics; n++)
-        if (!add_cable(made, made->first_nic + n, attach_vertex(made, wiring->nic[n]), PW_LINK_PCIE, wiring->pcie_Bps,
+        if (!add_cable(made, made->first_nic + n, attach_vertex(made, wiring->nic[n]), PW_LINK_PCIE,
+                       wiring->nic_Bps < wiring->pcie_Bps ? wiring->nic_Bps : wiring->pcie_Bps,
                        wiring->pcie_hop_s + wiring->nic_s))
             return false;
     for (uint32_t s = 0; s < wiring->switches; s++)

@@ -339,6 +339,7 @@ static pw_status resolve_host(const pw_catalogue *catalogue, const row_reader *i
     wiring->host = desc->host && *desc->host ? desc->host : row_text(in, "host");
     PW_TRY(check_host(catalogue, wiring->host, error));
     wiring->gpudirect = desc->gpudirect;
+    wiring->pxn = desc->pxn;
     if (!(device->pcie_Bps > 0))
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "`podwright explain` shows what is known of it",
                        "the host link of '%s' is not known", device->name);

@@ -7,7 +7,8 @@
 pw_status pw_machine_open(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
                           pw_machine *machine, pw_error *error) {
     *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription};
-    return pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error);
+    PW_TRY(pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error));
+    return pw_cluster_need_equal(machine->cluster, "a training job", error);
 }
 
 /* Ranks that differ: all at the pace expected of the slowest, or each at its own. */

@@ -138,6 +138,7 @@ static pw_status run(replay *r, const pw_allocator *allocator, const pw_catalogu
     PW_TRY(pw_description_check(&pw_replay_kind, desc, file, line, error));
     PW_TRY(desc->format == PW_REPLAY_GOAL ? read_goal(t, desc, file, line) : read_chakra(t, desc, file, line));
     PW_TRY(pw_cluster_create(allocator, catalogue, cluster, &r->cluster, error));
+    PW_TRY(pw_cluster_need_equal(r->cluster, "a replayed trace", error));
     PW_TRY(check_cluster(t, r->cluster, desc, file, line));
     PW_TRY(trace_order(t));
     double *compute_s = pw_arena_alloc(arena, ((size_t)t->ranks + 1) * sizeof *compute_s);

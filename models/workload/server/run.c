@@ -110,6 +110,7 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
                      const pw_parameter_server_desc *desc, const pw_server_options *options, const char *file, int line,
                      pw_arena *arena, pw_parameter_server_result *result, pw_error *error) {
     PW_TRY(pw_cluster_create(allocator, catalogue, cluster, &s->cluster, error));
+    PW_TRY(pw_cluster_need_equal(s->cluster, "a parameter server", error));
     PW_TRY(pw_gpu_create(allocator, catalogue, pw_cluster_device(s->cluster)->name, &s->gpu, error));
     PW_TRY(pw_collectives_create(allocator, catalogue, s->cluster, true, &s->collectives, error));
     PW_TRY(server_plan_make(catalogue, s->cluster, s->gpu, desc, file, line, arena, &s->plan, error));

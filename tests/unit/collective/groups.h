@@ -25,7 +25,7 @@ typedef struct test_bench {
 
 static inline pw_cluster_desc test_describe(const char *server, int64_t nodes, int topology) {
     return (pw_cluster_desc){.name = "test",
-                             .node = {.server = server, .nic_Bps = NAN, .nvlink_Bps = NAN, .gpudirect = true},
+                             .node = {.server = server, .nic_Bps = NAN, .nvlink_Bps = NAN, .gpudirect = true, .pxn = true},
                              .nodes = nodes,
                              .network = {topology, 1, 0, NAN, NAN, NAN, NAN}};
 }

@@ -16,7 +16,7 @@ enum { SINGLE, FAT_TREE, RAILS };
 
 static pw_cluster_desc describe(const char *server, int64_t nodes) {
     return (pw_cluster_desc){.name = "test",
-                             .node = {.server = server, .nic_Bps = NAN, .nvlink_Bps = NAN, .gpudirect = true},
+                             .node = {.server = server, .nic_Bps = NAN, .nvlink_Bps = NAN, .gpudirect = true, .pxn = true},
                              .nodes = nodes,
                              .network = {RAILS, 1, 0, NAN, NAN, NAN, NAN}};
 }
@@ -612,6 +612,104 @@ PW_TEST(sixteen_thousand_gpus_take_little_memory) {
     PW_EXPECT(is_path(cluster, &path, pw_cluster_gpu_vertex(cluster, 0), pw_cluster_gpu_vertex(cluster, 16383)));
     pw_cluster_destroy(cluster);
     PW_EXPECT_INT(counting.live_bytes, 0);
+}
+
+/* --- Several node types -------------------------------------------------------------------------------------------- */
+
+static pw_nodes_desc more_nodes(const char *server, int64_t nodes) {
+    pw_cluster_desc like = describe(server, nodes);
+    return (pw_nodes_desc){like.node, nodes};
+}
+
+PW_TEST(parts_of_different_nodes_are_numbered_one_after_another) {
+    pw_nodes_desc extra[] = {more_nodes("DGX H100", 3), more_nodes("GB200 NVL72", 36)};
+    const pw_one_of more[] = {{&pw_nodes_kind, &extra[0]}, {&pw_nodes_kind, &extra[1]}};
+    pw_cluster_desc desc = describe("DGX A100 640GB", 2);
+    desc.more = (pw_list){more, 2};
+    pw_cluster *cluster = make(&desc);
+    PW_EXPECT_INT(pw_cluster_parts(cluster), 3);
+    PW_EXPECT_INT(pw_cluster_gpus(cluster), 16 + 24 + 144);
+    PW_EXPECT_INT(pw_cluster_nodes(cluster), 41);
+    PW_EXPECT_INT(pw_cluster_part_of(cluster, 15), 0);
+    PW_EXPECT_INT(pw_cluster_part_of(cluster, 16), 1);
+    PW_EXPECT_INT(pw_cluster_part_of(cluster, 40), 2);
+    PW_EXPECT_INT(pw_cluster_node_of(cluster, 16), 2);
+    PW_EXPECT_INT(pw_cluster_node_of(cluster, 44), 6);
+    PW_EXPECT_TEXT(pw_cluster_get_part(cluster, 1).device->arch, "Hopper");
+    /* domains: 2 + 3 nodes of 8, two racks of 72 */
+    PW_EXPECT_INT(pw_cluster_domain_of(cluster, 7), 0);
+    PW_EXPECT_INT(pw_cluster_domain_of(cluster, 16), 2);
+    PW_EXPECT_INT(pw_cluster_domain_of(cluster, 40), 5);
+    PW_EXPECT_INT(pw_cluster_domain_of(cluster, 40 + 71), 5);
+    PW_EXPECT_INT(pw_cluster_domain_of(cluster, 40 + 72), 6);
+    /* every pair has a path, and it is one; ports are numbered as their vertices are */
+    for (uint32_t from = 0; from < 184; from += 3)
+        for (uint32_t to = 0; to < 184; to++) {
+            pw_path path;
+            if (pw_cluster_route(cluster, from, to, from + to, &path) != PW_OK ||
+                !is_path(cluster, &path, pw_cluster_gpu_vertex(cluster, from), pw_cluster_gpu_vertex(cluster, to)))
+                PW_FAILED("GPU %u to GPU %u", from, to);
+        }
+    PW_EXPECT_INT(pw_cluster_port(cluster, 0, 0), 0);
+    PW_EXPECT_INT(pw_cluster_port(cluster, 16, 0), 16);
+    PW_EXPECT_INT(pw_cluster_port(cluster, 40, 0), 40);
+    pw_cluster_destroy(cluster);
+}
+
+static double route_rate(const pw_cluster *cluster, uint32_t from, uint32_t to) {
+    pw_path path;
+    PW_EXPECT(pw_cluster_route(cluster, from, to, 0, &path) == PW_OK);
+    return pw_path_bandwidth_Bps(pw_cluster_fabric(cluster), &path);
+}
+
+PW_TEST(a_slower_port_limits_its_own_node_and_no_other) {
+    pw_cluster_desc old = describe("DGX A100 640GB", 2), new = describe("DGX H100", 2);
+    pw_nodes_desc extra = more_nodes("DGX H100", 2);
+    const pw_one_of more = {&pw_nodes_kind, &extra};
+    pw_cluster *a = make(&old), *h = make(&new);
+    double slow = route_rate(a, 0, 8), fast = route_rate(h, 0, 8);
+    PW_EXPECT(slow < 0.6 * fast);
+    pw_cluster_desc mixed = old;
+    mixed.more = (pw_list){&more, 1};
+    pw_cluster *both = make(&mixed);
+    PW_EXPECT_NEAR(route_rate(both, 0, 8), slow, 1e-12);
+    PW_EXPECT_NEAR(route_rate(both, 16, 24), fast, 1e-12);
+    PW_EXPECT_NEAR(route_rate(both, 0, 16), slow, 1e-12);
+    PW_EXPECT_NEAR(route_rate(both, 24, 8), slow, 1e-12);
+    PW_EXPECT_NEAR(pw_cluster_get_part(both, 0).nic_Bps, slow, 1e-12);
+    pw_error error = {0};
+    PW_EXPECT(pw_cluster_need_equal(a, "a job", &error) == PW_OK);
+    PW_EXPECT(pw_cluster_need_equal(both, "a job", &error) == PW_UNSUPPORTED);
+    PW_EXPECT_CONTAINS(error.what, "a job needs nodes of one type");
+    pw_cluster_destroy(both);
+    pw_cluster_destroy(h);
+    pw_cluster_destroy(a);
+}
+
+PW_TEST(rails_need_ports_that_divide_each_other) {
+    pw_nodes_desc extra = more_nodes("DGX H100", 2);
+    const pw_one_of more = {&pw_nodes_kind, &extra};
+    pw_cluster_desc desc = describe("DGX H100", 2);
+    desc.node.gpus = desc.node.nics = 6;
+    desc.more = (pw_list){&more, 1};
+    pw_cluster *cluster = NULL;
+    pw_error error = {0};
+    PW_EXPECT(pw_cluster_create(NULL, catalogue(), &desc, &cluster, &error) == PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "no rails in common");
+    desc.network.topology = FAT_TREE;
+    PW_EXPECT(pw_cluster_create(NULL, catalogue(), &desc, &cluster, &error) == PW_OK);
+    pw_cluster_destroy(cluster);
+}
+
+PW_TEST(without_pxn_another_rail_is_reached_through_the_spines) {
+    pw_cluster_desc desc = describe("DGX H100", 16);
+    pw_cluster *with = make(&desc);
+    expect_route(with, 1, 8, "nvlink nvlink pcie pcie network network pcie pcie");
+    pw_cluster_destroy(with);
+    desc.node.pxn = false;
+    pw_cluster *without = make(&desc);
+    expect_route(without, 1, 8, "pcie pcie network trunk trunk network pcie pcie");
+    pw_cluster_destroy(without);
 }
 
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
