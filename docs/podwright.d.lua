@@ -14,8 +14,9 @@
 
 ---@class podwright.cluster Nodes joined by a network
 ---@field name? string shown in reports
----@field node? podwright.node every node is like this one
+---@field node? podwright.node every node is like this one, but those of `more`
 ---@field nodes? integer how many nodes; of an NVL72 rack a node is one tray of 4 GPUs
+---@field more? podwright.nodes[] nodes of other types on the same network, numbered after those above
 ---@field network? podwright.network switches and cables between nodes
 ---@overload fun(fields: table): podwright.cluster
 
@@ -29,7 +30,13 @@
 ---@field scaleup_domain? integer GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need
 ---@field host? string kind of CPU, a row of kernel-launch ("x86", "grace"); left out: the server's
 ---@field gpudirect? boolean GPUDirect RDMA: a NIC reads and writes GPU memory; false: data pass through host memory
+---@field pxn? boolean with rails: data for another rail first go over NVLink to the GPU beside that rail's port; false: through the spines
 ---@overload fun(fields: table): podwright.node
+
+---@class podwright.nodes Nodes of another type in the same cluster
+---@field node? podwright.node each of these nodes is like this one
+---@field nodes? integer how many
+---@overload fun(fields: table): podwright.nodes
 
 ---@class podwright.network The switches and cables between nodes
 ---@field topology? "single_switch"|"fat_tree"|"rail_optimized" how switches join the nodes' network ports
@@ -307,6 +314,10 @@ function o.cluster(fields) end
 ---@param fields podwright.node|string a table of fields, or a name
 ---@return podwright.node
 function o.node(fields) end
+---Nodes of another type in the same cluster
+---@param fields podwright.nodes|string a table of fields, or a name
+---@return podwright.nodes
+function o.nodes(fields) end
 ---The switches and cables between nodes
 ---@param fields podwright.network|string a table of fields, or a name
 ---@return podwright.network
