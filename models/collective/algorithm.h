@@ -7,6 +7,11 @@
 /* Pieces into which a chain or a tree cuts its message, so that all levels work at once. */
 #define ALGORITHM_PIECES 8u
 
+/* Sums that every member gets: a barrier is an all_reduce of next to nothing. */
+static inline bool is_all_reduce(pw_collective_kind kind) {
+    return kind == PW_COLLECTIVE_ALL_REDUCE || kind == PW_COLLECTIVE_BARRIER;
+}
+
 /* Bytes that the busiest member sends (or receives), per byte of S: inside its domain, and towards other domains. */
 typedef struct algorithm_load {
     double scaleup, network;

@@ -8,8 +8,10 @@
  * T_cal comes from parameters per GPU generation and library version in the catalogue (collective-parameters.csv). Where
  * a generation has none, the uncalibrated form holds: rounds x (hop latency) + loads over link bandwidth.
  *
- * Size S by the nccl-tests convention: all_reduce, broadcast: bytes per rank; all_gather, reduce_scatter: bytes in total
- * (n x per rank); all_to_all: bytes per rank in total.
+ * Size S by the nccl-tests convention: all_reduce, broadcast, reduce: bytes per rank; all_gather, reduce_scatter, gather,
+ * scatter: bytes in total (n x per rank); all_to_all: bytes per rank in total; all_to_all_v: the same, on average;
+ * send_recv: bytes of each message, every member to the next and the last to the first; barrier: an all_reduce of S bytes,
+ * 0 as a rule. The root of broadcast, reduce, gather and scatter is the first member.
  */
 #ifndef PW_MODELS_COLLECTIVE_H
 #define PW_MODELS_COLLECTIVE_H
@@ -21,7 +23,13 @@
     X(ALL_GATHER, "all_gather")         \
     X(REDUCE_SCATTER, "reduce_scatter") \
     X(ALL_TO_ALL, "all_to_all")         \
-    X(BROADCAST, "broadcast")
+    X(BROADCAST, "broadcast")           \
+    X(ALL_TO_ALL_V, "all_to_all_v")     \
+    X(REDUCE, "reduce")                 \
+    X(GATHER, "gather")                 \
+    X(SCATTER, "scatter")               \
+    X(SEND_RECV, "send_recv")           \
+    X(BARRIER, "barrier")
 typedef enum pw_collective_kind {
 #define PW_COLLECTIVE_ENUM(NAME, name) PW_COLLECTIVE_##NAME,
     PW_COLLECTIVE_MAP(PW_COLLECTIVE_ENUM)
@@ -29,6 +37,9 @@ typedef enum pw_collective_kind {
     PW_COLLECTIVE_KIND_COUNT
 } pw_collective_kind;
 extern const char *const pw_collective_names[]; /* NULL-terminated */
+/* Bus bandwidth over S per second, as nccl-tests defines it: 2 (n - 1) / n for all_reduce, (n - 1) / n for kinds that leave a
+ * member's own block where it is, 1 for the rest. */
+double pw_collective_bus_factor(pw_collective_kind kind, uint32_t members);
 
 /* One step of an algorithm: member `from` sends fraction x S bytes to member `to` in round `round`; a message may start
  * when its sender holds what it sends: every message of the sender's and receiver's earlier rounds that the algorithm
@@ -48,6 +59,7 @@ typedef struct pw_group_shape {
     double scaleup_Bps;    /* per GPU, one direction; 0: none */
     double network_Bps;    /* per member and direction towards other domains: NICs a domain's members can use / members */
     double latency_s;      /* of the longest neighbour hop */
+    double lone_Bps;       /* the first member alone to all of another domain, whose NICs it may reach through others; 0: as above */
 } pw_group_shape;
 
 typedef struct pw_algorithm {

@@ -184,6 +184,22 @@ static pw_status measure_network(const pw_collectives *collectives, const uint32
     return PW_OK;
 }
 
+/* Rate of one member that sends to every member of the next domain alike. */
+static pw_status measure_lone(const pw_collectives *collectives, const uint32_t *gpus, uint32_t count, uint32_t first,
+                              pw_group_shape *shape, pw_error *error) {
+    load_sum sum;
+    load_sum_create(collectives, &sum);
+    pw_status status = PW_OK;
+    uint32_t after = first + shape->per_domain < count ? first + shape->per_domain : 0, others = 0;
+    uint32_t domain = collectives_domain(collectives, gpus[after]);
+    while (after + others < count && collectives_domain(collectives, gpus[after + others]) == domain) others++;
+    for (uint32_t i = 0; status == PW_OK && i < others; i++)
+        status = load_sum_message(&sum, gpus[first], gpus[after + i], 1.0 / others, error);
+    shape->lone_Bps = load_sum_rate(&sum);
+    load_sum_destroy(&sum);
+    return status;
+}
+
 pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t *gpus, uint32_t count,
                               pw_group_shape *shape, pw_error *error) {
     *shape = (pw_group_shape){.members = count, .domains = 1, .per_domain = 1, .even = true};
@@ -206,6 +222,7 @@ pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t 
         status = measure_domain(collectives, gpus + first, shape->per_domain, &inside, shape, error);
     if (status == PW_OK && shape->domains > 1)
         status = measure_network(collectives, gpus, count, first, &between, shape, error);
+    if (status == PW_OK && shape->domains > 1) status = measure_lone(collectives, gpus, count, first, shape, error);
     load_sum_destroy(&between);
     load_sum_destroy(&inside);
     return status;

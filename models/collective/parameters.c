@@ -54,7 +54,7 @@ static pw_status read_row(const row_reader *reader, parameter_row *row) {
     static const char *const measures[] = {"load", "size", NULL};
     static const char *const hops[] = {"hop", "member", NULL};
     static const char *const network_hops[] = {"hop", "doubling", NULL};
-    const char *kinds[PW_COLLECTIVE_KIND_COUNT + 3], *algorithms[8];
+    const char *kinds[PW_COLLECTIVE_KIND_COUNT + 3], *algorithms[64];
     int choice = 0;
     for (int kind = 0; kind < PW_COLLECTIVE_KIND_COUNT; kind++) kinds[kind] = pw_collective_names[kind];
     kinds[PARAMETER_KIND_MESSAGE] = "message";
@@ -62,6 +62,7 @@ static pw_status read_row(const row_reader *reader, parameter_row *row) {
     kinds[PARAMETER_KIND_ANY + 1] = NULL;
     size_t count = 0;
     while (pw_algorithm_table[count].name) {
+        PW_CHECK(count + 2 < sizeof algorithms / sizeof *algorithms);
         algorithms[count] = pw_algorithm_table[count].name;
         count++;
     }

@@ -1,23 +1,29 @@
 /* Rings. Inside one domain: one ring in the order of the members. Over several domains of p members each: p rings, and
  * ring r carries 1/p of S. In even domains ring r goes r, r+1, ..., r-1 (mod p), in odd ones back from r-1 to r, so that it
  * leaves a domain and enters the next one on the same rail, and every member's NIC carries exactly one ring's traffic. A
- * group whose domains differ in size, or whose order mixes domains, has one flat ring.
+ * group whose domains differ in size, or whose order mixes domains, has one flat ring. broadcast and reduce are chains from
+ * and to the first member; send_recv is one round of the flat ring.
  */
 #include "models/collective/algorithm.h"
 
 bool ring_applies(pw_collective_kind kind, const pw_group_shape *shape, bool multicast) {
-    (void)kind, (void)multicast;
-    return shape->members > 1;
+    (void)multicast;
+    return kind != PW_COLLECTIVE_GATHER && kind != PW_COLLECTIVE_SCATTER && kind != PW_COLLECTIVE_ALL_TO_ALL_V &&
+           shape->members > 1;
 }
 
-static uint32_t ring_count(const pw_group_shape *shape) {
-    return shape->even && shape->domains > 1 ? shape->per_domain : 1;
+static bool is_chain(pw_collective_kind kind) {
+    return kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_REDUCE;
+}
+
+static uint32_t ring_count(pw_collective_kind kind, const pw_group_shape *shape) {
+    return kind != PW_COLLECTIVE_SEND_RECV && shape->even && shape->domains > 1 ? shape->per_domain : 1;
 }
 
 /* Member at a position of ring r; position may be members (the first again). */
-static uint32_t ring_member(const pw_group_shape *shape, uint32_t ring, uint32_t position) {
+static uint32_t ring_member(const pw_group_shape *shape, uint32_t rings, uint32_t ring, uint32_t position) {
     if (position == shape->members) position = 0;
-    if (ring_count(shape) == 1) return position;
+    if (rings == 1) return position;
     uint32_t p = shape->per_domain, domain = position / p, step = position % p;
     uint32_t local = domain % 2 == 0 ? (ring + step) % p : (ring + 2 * p - 1 - step) % p;
     return domain * p + local;
@@ -26,8 +32,9 @@ static uint32_t ring_member(const pw_group_shape *shape, uint32_t ring, uint32_t
 uint32_t ring_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
     uint32_t n = shape->members;
     if (n < 2) return 0;
-    if (kind == PW_COLLECTIVE_ALL_REDUCE) return 2 * (n - 1);
-    if (kind == PW_COLLECTIVE_BROADCAST) return n - 2 + ALGORITHM_PIECES;
+    if (is_all_reduce(kind)) return 2 * (n - 1);
+    if (is_chain(kind)) return n - 2 + ALGORITHM_PIECES;
+    if (kind == PW_COLLECTIVE_SEND_RECV) return 1;
     return n - 1;
 }
 
@@ -36,31 +43,37 @@ static double ring_volume(pw_collective_kind kind, uint32_t members) {
     double n = members;
     if (n < 2) return 0;
     switch (kind) {
-    case PW_COLLECTIVE_ALL_REDUCE: return 2 * (n - 1) / n;
+    case PW_COLLECTIVE_ALL_REDUCE:
+    case PW_COLLECTIVE_BARRIER: return 2 * (n - 1) / n;
     case PW_COLLECTIVE_ALL_TO_ALL: return (n - 1) / 2; /* a block for a member k places on travels k edges */
-    case PW_COLLECTIVE_BROADCAST: return 1;
+    case PW_COLLECTIVE_BROADCAST:
+    case PW_COLLECTIVE_REDUCE:
+    case PW_COLLECTIVE_SEND_RECV: return 1;
     default: return (n - 1) / n;
     }
 }
 
 void ring_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
-    uint32_t n = shape->members, rings = ring_count(shape), rounds = ring_rounds(kind, shape);
+    uint32_t n = shape->members, rings = ring_count(kind, shape), rounds = ring_rounds(kind, shape);
+    bool chain = is_chain(kind), back = kind == PW_COLLECTIVE_REDUCE;
     for (uint32_t round = 0; round < rounds; round++)
         for (uint32_t ring = 0; ring < rings; ring++) {
             double fraction = 1.0 / n / rings;
             uint32_t first = 0, edges = n;
             if (kind == PW_COLLECTIVE_ALL_TO_ALL) fraction = (double)(n - 1 - round) / n / rings;
-            if (kind == PW_COLLECTIVE_BROADCAST) {
-                /* A chain from member 0, wherever it sits in this ring; piece c takes hop h in round h + c. */
+            if (kind == PW_COLLECTIVE_SEND_RECV) fraction = 1;
+            if (chain) {
+                /* From member 0, wherever it sits in this ring, or back to it; piece c takes hop h in round h + c. */
                 fraction = 1.0 / ALGORITHM_PIECES / rings;
                 first = rings == 1 ? 0 : (shape->per_domain - ring) % shape->per_domain;
                 edges = n - 1;
             }
             for (uint32_t edge = 0; edge < edges; edge++) {
-                if (kind == PW_COLLECTIVE_BROADCAST && (round < edge || round - edge >= ALGORITHM_PIECES)) continue;
+                uint32_t hop = back ? edges - 1 - edge : edge;
+                if (chain && (round < hop || round - hop >= ALGORITHM_PIECES)) continue;
                 uint32_t position = (first + edge) % n;
-                pw_collective_step step = {round, ring_member(shape, ring, position),
-                                           ring_member(shape, ring, position + 1), fraction};
+                uint32_t near = ring_member(shape, rings, ring, position), far = ring_member(shape, rings, ring, position + 1);
+                pw_collective_step step = {round, back ? far : near, back ? near : far, fraction};
                 emit(object, &step);
             }
         }
@@ -68,13 +81,14 @@ void ring_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collect
 
 static void ring_edge(pw_collective_kind kind, uint32_t from, uint32_t to, double fraction, pw_collective_step_fn *emit,
                       void *object) {
-    if (kind == PW_COLLECTIVE_BROADCAST && to == 0) return; /* the chain ends before its root */
-    pw_collective_step step = {0, from, to, fraction};
+    if (is_chain(kind) && to == 0) return; /* the chain ends before its root */
+    bool back = kind == PW_COLLECTIVE_REDUCE;
+    pw_collective_step step = {0, back ? to : from, back ? from : to, fraction};
     emit(object, &step);
 }
 
 void ring_edges(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
-    uint32_t n = shape->members, rings = ring_count(shape);
+    uint32_t n = shape->members, rings = ring_count(kind, shape);
     double volume = ring_volume(kind, n);
     if (n < 2) return;
     if (rings == 1) {
@@ -97,14 +111,16 @@ void ring_edges(pw_collective_kind kind, const pw_group_shape *shape, pw_collect
 algorithm_load ring_load(pw_collective_kind kind, const pw_group_shape *shape) {
     double volume = ring_volume(kind, shape->members);
     if (shape->domains == 1) return (algorithm_load){volume, 0};
+    if (kind == PW_COLLECTIVE_SEND_RECV) return (algorithm_load){shape->per_domain > 1 ? volume : 0, volume};
     if (!shape->even) return (algorithm_load){volume, volume};
     double p = shape->per_domain;
     return (algorithm_load){volume * (p - 1) / p, volume / p};
 }
 
 algorithm_hops ring_hops(pw_collective_kind kind, const pw_group_shape *shape) {
-    double n = shape->members, passes = kind == PW_COLLECTIVE_ALL_REDUCE ? 2 : 1;
+    double n = shape->members, passes = is_all_reduce(kind) ? 2 : 1;
     if (n < 2) return (algorithm_hops){0, 0};
+    if (kind == PW_COLLECTIVE_SEND_RECV) return shape->domains > 1 ? (algorithm_hops){0, 1} : (algorithm_hops){1, 0};
     double network = passes * (shape->domains - 1);
     return (algorithm_hops){passes * (n - 1) - network, network};
 }

@@ -7,6 +7,18 @@ const char *const pw_collective_names[] = {
 #undef COLLECTIVE_NAME
     NULL};
 
+double pw_collective_bus_factor(pw_collective_kind kind, uint32_t members) {
+    double others = members < 2 ? 0 : (members - 1.0) / members;
+    switch (kind) {
+    case PW_COLLECTIVE_ALL_REDUCE:
+    case PW_COLLECTIVE_BARRIER: return 2 * others;
+    case PW_COLLECTIVE_BROADCAST:
+    case PW_COLLECTIVE_REDUCE:
+    case PW_COLLECTIVE_SEND_RECV: return 1;
+    default: return others;
+    }
+}
+
 const pw_algorithm pw_algorithm_table[] = {
 #define ALGORITHM_ENTRY(algorithm, words)                                                                \
     {.name = #algorithm, .text = words, .applies = algorithm##_applies, .rounds = algorithm##_rounds,     \

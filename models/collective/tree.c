@@ -94,7 +94,7 @@ static void tree_rails(void *object, uint32_t from, uint32_t to, double weight) 
 
 bool tree_applies(pw_collective_kind kind, const pw_group_shape *shape, bool multicast) {
     (void)multicast;
-    return kind == PW_COLLECTIVE_ALL_REDUCE && shape->members > 1 && shape->even;
+    return is_all_reduce(kind) && shape->members > 1 && shape->even;
 }
 
 /* Chains in a domain: one per rail between domains, otherwise one. */
@@ -174,7 +174,7 @@ algorithm_hops tree_hops(pw_collective_kind kind, const pw_group_shape *shape) {
 /* --- nvls ---------------------------------------------------------------------------------------------------------- */
 
 bool nvls_applies(pw_collective_kind kind, const pw_group_shape *shape, bool multicast) {
-    return kind == PW_COLLECTIVE_ALL_REDUCE && multicast && shape->even && shape->per_domain > 2;
+    return is_all_reduce(kind) && multicast && shape->even && shape->per_domain > 2;
 }
 
 uint32_t nvls_rounds(pw_collective_kind kind, const pw_group_shape *shape) {

@@ -39,26 +39,29 @@ static pw_status read_type(const trace *t, const trace_node *at, chakra_node *no
                       node->type_name ? node->type_name : number);
 }
 
-/* comm_size counts, as in ASTRA-sim, what one rank puts in. */
+/* comm_size counts, as in ASTRA-sim, what one rank puts in; podwright counts the blocks of all members of an all_gather
+ * and a gather, and the root of a scatter puts them all in. The root is the first member of the group. */
 static pw_status collective(trace *t, const chakra_node *node, trace_node *made) {
-    static const int kinds[] = {PW_COLLECTIVE_ALL_REDUCE, -1, PW_COLLECTIVE_ALL_GATHER, -1, -1, PW_COLLECTIVE_BROADCAST,
-                                PW_COLLECTIVE_ALL_TO_ALL, PW_COLLECTIVE_REDUCE_SCATTER, PW_COLLECTIVE_REDUCE_SCATTER,
-                                PW_COLLECTIVE_ALL_REDUCE}; /* a barrier is an all_reduce of nothing */
-    enum { KINDS = sizeof kinds / sizeof *kinds, BARRIER = 9 };
+    static const pw_collective_kind kinds[] = {
+        PW_COLLECTIVE_ALL_REDUCE, PW_COLLECTIVE_REDUCE,     PW_COLLECTIVE_ALL_GATHER,     PW_COLLECTIVE_GATHER,
+        PW_COLLECTIVE_SCATTER,    PW_COLLECTIVE_BROADCAST,  PW_COLLECTIVE_ALL_TO_ALL,     PW_COLLECTIVE_REDUCE_SCATTER,
+        PW_COLLECTIVE_REDUCE_SCATTER, /* in blocks */       PW_COLLECTIVE_BARRIER};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
     const char *name = node->group && *node->group && strcmp(node->group, "0") != 0 ? node->group : NULL;
     made->other = name ? trace_group_find(t, name) : 0;
     if (made->other == PW_NONE)
         return trace_fail(t, made, PW_BAD_INPUT, "give the file of process groups: groups = \"groups.json\"",
                           "rank %u: node %lld is of the process group '%s', which is not known", made->rank, (long long)node->id,
                           name);
-    if (node->comm_type < 0 || node->comm_type >= KINDS || kinds[node->comm_type] < 0)
-        return trace_fail(t, made, PW_UNSUPPORTED, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast and barrier are",
+    if (node->comm_type < 0 || node->comm_type >= KINDS)
+        return trace_fail(t, made, PW_UNSUPPORTED, "the kinds of the schema are 0 to 9",
                           "rank %u: node %lld is a collective of kind %lld, which is not modelled", made->rank,
                           (long long)node->id, (long long)node->comm_type);
     made->kind = TRACE_COLLECTIVE;
-    made->collective = (uint8_t)kinds[node->comm_type];
-    made->bytes = node->comm_type == BARRIER && isnan(node->comm_bytes) ? 0 : node->comm_bytes;
-    if (node->comm_type == 2) made->bytes *= t->groups[made->other].count;
+    pw_collective_kind kind = kinds[node->comm_type];
+    made->collective = (uint8_t)kind;
+    made->bytes = kind == PW_COLLECTIVE_BARRIER && isnan(node->comm_bytes) ? 0 : node->comm_bytes;
+    if (kind == PW_COLLECTIVE_ALL_GATHER || kind == PW_COLLECTIVE_GATHER) made->bytes *= t->groups[made->other].count;
     return PW_OK;
 }
 

@@ -112,7 +112,9 @@ static double closed_volume(int algorithm, pw_collective_kind kind, const pw_gro
     if (algorithm == TREE) return 2 * (n - d) + 2 * (d - 1); /* every member but a root once up, once down */
     if (algorithm == NVLS) return n + d + 2 * (d - 1);      /* ports: 1 + 1/p each; trees between domains */
     if (algorithm == RING && kind == PW_COLLECTIVE_ALL_TO_ALL) return n * (n - 1) / 2; /* mean distance n/2 */
-    if (kind == PW_COLLECTIVE_ALL_REDUCE) return 2 * (n - 1);
+    if (kind == PW_COLLECTIVE_ALL_REDUCE || kind == PW_COLLECTIVE_BARRIER) return 2 * (n - 1);
+    if (kind == PW_COLLECTIVE_GATHER || kind == PW_COLLECTIVE_SCATTER) return (n - 1) / n; /* S is what the root holds */
+    if (kind == PW_COLLECTIVE_SEND_RECV) return n;
     (void)p;
     return n - 1;
 }
@@ -127,13 +129,19 @@ PW_TEST(volumes_equal_their_closed_forms) { for_all_cases(volume_is_closed); }
 static void bound_holds(int algorithm, pw_collective_kind kind, const pw_group_shape *shape) {
     pair_sums edges = collect(algorithm, kind, shape, false);
     double n = shape->members, least = (n - 1) / n;
-    if (kind == PW_COLLECTIVE_ALL_REDUCE) least *= 2;
-    if (kind == PW_COLLECTIVE_BROADCAST) least = 1;
+    if (kind == PW_COLLECTIVE_ALL_REDUCE || kind == PW_COLLECTIVE_BARRIER) least *= 2;
+    if (kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_REDUCE || kind == PW_COLLECTIVE_SEND_RECV) least = 1;
+    bool sinks = kind == PW_COLLECTIVE_REDUCE || kind == PW_COLLECTIVE_GATHER; /* towards the first member */
     for (uint32_t i = 0; i < shape->members; i++) {
         double out = 0, in = 0;
         for (uint32_t j = 0; j < shape->members; j++) out += edges.bytes[i][j], in += edges.bytes[j][i];
         bool symmetric = algorithm == RING || algorithm == DIRECT;
-        if (kind == PW_COLLECTIVE_BROADCAST) {
+        if (sinks || kind == PW_COLLECTIVE_SCATTER) {
+            double own = kind == PW_COLLECTIVE_REDUCE ? 1 : 1 / n, root = kind == PW_COLLECTIVE_REDUCE ? 1 : least;
+            double to = sinks ? in : out, from = sinks ? out : in;
+            if (i == 0 ? to < root - 1e-12 || from != 0 : from < own - 1e-12)
+                case_failed("a member moves less than its own", algorithm, kind, shape);
+        } else if (kind == PW_COLLECTIVE_BROADCAST) {
             if (i > 0 && in < least - 1e-12) case_failed("a member does not receive the message", algorithm, kind, shape);
             if (i == 0 && in != 0) case_failed("the root receives", algorithm, kind, shape);
         } else if (symmetric && (fabs(out - in) > 1e-12 || out < least - 1e-12)) {
@@ -151,8 +159,8 @@ PW_TEST(no_member_moves_less_than_the_information_bound) { for_all_cases(bound_h
 typedef struct knowledge {
     uint32_t members, round;
     uint64_t now[LARGEST], next[LARGEST];
-    bool early; /* a member passed on what it did not have (broadcast) */
-    bool broadcast;
+    bool early; /* a member passed on what it did not have (broadcast, scatter) */
+    bool from_root;
 } knowledge;
 static void learn(void *object, const pw_collective_step *step) {
     knowledge *known = object;
@@ -160,18 +168,21 @@ static void learn(void *object, const pw_collective_step *step) {
         memcpy(known->now, known->next, sizeof known->now);
         known->round = step->round;
     }
-    if (known->broadcast && !(known->now[step->from] & 1)) known->early = true;
+    if (known->from_root && !(known->now[step->from] & 1)) known->early = true;
     known->next[step->to] |= known->now[step->from];
 }
 static void everyone_hears(int algorithm, pw_collective_kind kind, const pw_group_shape *shape) {
     /* In-switch reduction joins ports that exchange no messages here. */
     if (algorithm == NVLS) return;
-    knowledge known = {.members = shape->members, .broadcast = kind == PW_COLLECTIVE_BROADCAST};
+    if (kind == PW_COLLECTIVE_SEND_RECV) return; /* each hears of one */
+    bool from_root = kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_SCATTER;
+    bool to_root = kind == PW_COLLECTIVE_REDUCE || kind == PW_COLLECTIVE_GATHER;
+    knowledge known = {.members = shape->members, .from_root = from_root};
     uint64_t all = 0;
     for (uint32_t i = 0; i < shape->members; i++) known.now[i] = known.next[i] = UINT64_C(1) << i, all |= known.now[i];
     pw_algorithm_table[algorithm].steps(kind, shape, learn, &known);
     for (uint32_t i = 0; i < shape->members; i++)
-        if (kind == PW_COLLECTIVE_BROADCAST ? !(known.next[i] & 1) : known.next[i] != all) {
+        if (from_root ? !(known.next[i] & 1) : (!to_root || i == 0) && known.next[i] != all) {
             case_failed("a member never hears of another", algorithm, kind, shape);
             return;
         }
@@ -257,7 +268,9 @@ PW_TEST(the_busiest_domain_of_the_trees_is_known) {
 /* --- per-NIC rings --------------------------------------------------------------------------------------------------- */
 
 static void nics_share(int algorithm, pw_collective_kind kind, const pw_group_shape *shape) {
-    if (!shape->even || shape->domains < 2 || algorithm == DIRECT || kind == PW_COLLECTIVE_BROADCAST) return;
+    if (!shape->even || shape->domains < 2 || algorithm == DIRECT || kind == PW_COLLECTIVE_BROADCAST ||
+        kind == PW_COLLECTIVE_REDUCE || kind == PW_COLLECTIVE_SEND_RECV)
+        return;
     pair_sums edges = collect(algorithm, kind, shape, false);
     double first = -1;
     for (uint32_t i = 0; i < shape->members; i++) {
@@ -275,6 +288,14 @@ static void nics_share(int algorithm, pw_collective_kind kind, const pw_group_sh
         if (fabs(out - domain_first) > 1e-12) case_failed("NICs of a domain differ", algorithm, kind, shape);
     }
 }
+PW_TEST(bus_bandwidth_is_that_of_the_benchmark) {
+    PW_EXPECT(pw_collective_bus_factor(PW_COLLECTIVE_ALL_REDUCE, 8) == 1.75);
+    PW_EXPECT(pw_collective_bus_factor(PW_COLLECTIVE_ALL_TO_ALL_V, 8) == 0.875);
+    PW_EXPECT(pw_collective_bus_factor(PW_COLLECTIVE_GATHER, 4) == 0.75);
+    PW_EXPECT(pw_collective_bus_factor(PW_COLLECTIVE_REDUCE, 4) == 1);
+    PW_EXPECT(pw_collective_bus_factor(PW_COLLECTIVE_SEND_RECV, 2) == 1);
+}
+
 PW_TEST(every_nic_of_a_domain_carries_the_same) { for_all_cases(nics_share); }
 
 /* Between an even number of domains, traffic stays on its rail. */

@@ -168,6 +168,29 @@ static void write_collectives(const char *group, int ranks) {
     }
 }
 
+/* Kinds of the schema: 1 reduce, 3 gather, 4 scatter, 5 broadcast, 9 barrier. 4 ranks put in 100 MB each. */
+PW_TEST(rooted_collectives_and_barriers_take_their_time) {
+    double seconds[10] = {0};
+    pw_error error;
+    for (int kind = 0; kind < 10; kind++) {
+        for (int rank = 0; rank < 4; rank++) {
+            char name[32], text[1000];
+            snprintf(name, sizeof name, "k.%d.json", rank);
+            snprintf(text, sizeof text, META "{\"id\": 2, \"type\": \"COMM_COLL_NODE\", \"attr\": [{\"name\": \"comm_type\", \"int64Val\": %d}%s]}\n",
+                     kind, kind == 9 ? "" : ", {\"name\": \"comm_size\", \"int64Val\": 100000000}");
+            write_file(name, text);
+        }
+        pw_replay_result result;
+        must(replay("k.%r.json", PW_REPLAY_CHAKRA, 4, NULL, &result, &error), &error);
+        PW_EXPECT_NEAR(result.collectives, 1, 0);
+        seconds[kind] = result.session.end_s;
+    }
+    enum { REDUCE = 1, ALL_GATHER, GATHER, SCATTER, BROADCAST, BARRIER = 9 };
+    PW_EXPECT(seconds[REDUCE] == seconds[BROADCAST]);         /* one chain to and from the root */
+    PW_EXPECT(seconds[GATHER] > 2 * seconds[SCATTER]);        /* 3 blocks of 100 MB come in, 3 of 25 MB go out */
+    PW_EXPECT(seconds[BARRIER] > 0 && seconds[BARRIER] < 0.1 * seconds[SCATTER]);
+}
+
 PW_TEST(a_collective_starts_when_its_last_member_is_there) {
     pw_replay_result all, pairs;
     pw_error error;
@@ -296,7 +319,7 @@ PW_TEST(bad_nodes_are_named_with_their_line) {
         {META "{\"id\": 1, \"type\": \"COMP_NODE\"}\n{\"id\": 1, \"type\": \"COMP_NODE\"}\n", "two nodes 1", 3},
         {META "{\"id\": 1, \"type\": \"COMM_SEND_NODE\", \"attr\": [{\"name\": \"comm_dst\", \"int32Val\": 5}]}\n", "sends to rank 5", 2},
         {META "{\"id\": 1, \"type\": \"COMM_COLL_NODE\", \"attr\": [{\"name\": \"pg_name\", \"stringVal\": \"tp\"}]}\n", "process group 'tp'", 2},
-        {META "{\"id\": 1, \"type\": \"COMM_COLL_NODE\", \"attr\": [{\"name\": \"comm_type\", \"int64Val\": 3}]}\n", "kind 3, which is not modelled", 2},
+        {META "{\"id\": 1, \"type\": \"COMM_COLL_NODE\", \"attr\": [{\"name\": \"comm_type\", \"int64Val\": 10}]}\n", "kind 10, which is not modelled", 2},
         {META "{\"id\": 1, \"type\": \"COMM_COLL_NODE\", \"attr\": [{\"name\": \"comm_type\", \"int64Val\": 0}]}\n", "no comm_size", 2},
         {META "{\"id\": 1, \"type\": \"COMP_NODE\", \"durationMicros\": -3}\n", "negative", 2},
         {META "{\"id\": 1,\n", "this is no JSON", 0},
