@@ -26,12 +26,25 @@ typedef struct pw_executor_config {
     double clock_ratio;    /* of every GPU; 1: reference clock */
     bool fold;
     bool messages;         /* collectives message by message instead of fluid; for checks and programs in C */
+    pw_time start;         /* spans count from here; not before now */
+    uint32_t repeats;      /* the whole job so often, each time when all ranks have ended; 0 means 1 */
+    pw_time gap;           /* between one end and the next start */
+    bool endless;          /* repeats without end, until the run is stopped */
+    pw_event_handler *ended; /* (sim, ended_object, ended_argument) when the last repetition has ended; may be NULL */
+    void *ended_object;
+    uint64_t ended_argument;
 } pw_executor_config;
 
 typedef struct pw_executor pw_executor;
-/* Prepares classes, plans and capacities; schedules the start at now. The job must outlive the executor. */
+/* Prepares classes, plans and capacities; schedules the start. The job must outlive the executor. */
 pw_status pw_executor_create(const pw_executor_config *config, const pw_job *job, pw_executor **executor,
                              pw_error *error);
+/* Several jobs on one cluster: the links they share are the same capacities of the fluid system, and they fold together, so
+ * that folded and unfolded answers are equal here too. All have the simulation, the fluid system and the cluster of the first;
+ * no GPU serves two jobs. When one of them cannot fold, none does. Message mode is for one job alone. apart: links whose
+ * capacity will change in the run (pw_executor_set_link). executors: [count], NULL after a failure. */
+pw_status pw_executors_create(const pw_executor_config *configs, const pw_job *const *jobs, uint32_t count,
+                              const pw_link *apart, uint32_t apart_count, pw_executor **executors, pw_error *error);
 void pw_executor_destroy(pw_executor *executor);
 
 /* After pw_sim_run returned PW_OK: PW_OK when every rank finished, else PW_DEADLOCK with the waiting cycle. */
@@ -47,6 +60,12 @@ typedef struct pw_rank_class {
     double communication_s;    /* its communication streams were busy */
     double launch_wait_s;      /* compute time lost to the host's launches */
 } pw_rank_class;
+/* From now on the link (with its twins) has so much of its bandwidth, 0 to 1, for all executors that share it. It must be one
+ * of `apart`, or the run unfolded. */
+pw_status pw_executor_set_link(pw_executor *executor, pw_link link, double part);
+pw_time pw_executor_ended(const pw_executor *executor); /* when its last rank ended, all repetitions done; PW_TIME_MAX: not yet */
+uint32_t pw_executor_rounds(const pw_executor *executor); /* repetitions done */
+
 uint32_t pw_executor_class_count(const pw_executor *executor);
 const pw_rank_class *pw_executor_class(const pw_executor *executor, uint32_t index);
 uint32_t pw_executor_class_of_rank(const pw_executor *executor, uint32_t rank);
@@ -62,7 +81,8 @@ typedef struct pw_executor_totals {
     bool exact;               /* links were told apart too, so folding changes nothing; always true unfolded */
 } pw_executor_totals;
 pw_executor_totals pw_executor_get_totals(const pw_executor *executor);
-/* Bytes over one link of the cluster's fabric until now (folded: in transfers that have ended). */
+/* Bytes over one link of the cluster's fabric until now (folded: of this job, in transfers that have ended; unfolded: of all
+ * jobs that share the link). */
 double pw_executor_link_bytes(const pw_executor *executor, pw_link link);
 
 #endif

@@ -31,7 +31,7 @@ static void occupy(pw_executor *x, const flow_run *flow, bool timed) {
     uint32_t count;
     const flow_use *uses = uses_of(x, flow, &count);
     for (uint32_t u = 0; u < count; u++) {
-        link_demand *link = &x->link_demands[uses[u].link_class];
+        link_demand *link = &x->share->demands[uses[u].link_class];
         link->flows++;
         link->timed += timed;
         link->caps_Bps += demand_of(x, flow, &uses[u]);
@@ -42,7 +42,7 @@ static void vacate(pw_executor *x, const flow_run *flow) {
     uint32_t count;
     const flow_use *uses = uses_of(x, flow, &count);
     for (uint32_t u = 0; u < count; u++) {
-        link_demand *link = &x->link_demands[uses[u].link_class];
+        link_demand *link = &x->share->demands[uses[u].link_class];
         link->timed -= flow->timed;
         if (--link->flows > 0) link->caps_Bps -= demand_of(x, flow, &uses[u]);
         else link->caps_Bps = 0; /* also after infinite demand, which leaves no number: such a link is full till then */
@@ -104,6 +104,18 @@ static void convert(pw_executor *x, uint32_t index) {
     share(x, index, left);
 }
 
+/* The timed flows of all executors over a link become activities. */
+void flow_convert_all(pw_executor *x, uint32_t link) {
+    const link_demand *on = &x->share->demands[link];
+    for (uint32_t e = 0; e < x->share->count; e++) {
+        pw_executor *other = x->share->executors[e];
+        for (uint32_t f = 0; other && f < other->flow_count && on->timed > 0; f++)
+            if (other->flows[f].live && other->flows[f].timed && uses_link(other, &other->flows[f], link) &&
+                pw_event_is_pending(other->config.sim, other->flows[f].timer))
+                convert(other, f);
+    }
+}
+
 /* Whether the flow may run at its cap; if not, the timed flows on links that are too small now are converted. */
 static bool fits(pw_executor *x, const flow_run *flow) {
     uint32_t count;
@@ -111,13 +123,10 @@ static bool fits(pw_executor *x, const flow_run *flow) {
     bool all = capped(&x->plans[flow->plan]);
     for (uint32_t u = 0; u < count; u++) {
         const link_class *link = &x->fold->links[uses[u].link_class];
-        link_demand *on = &x->link_demands[uses[u].link_class];
+        const link_demand *on = &x->share->demands[uses[u].link_class];
         if (!link->binding || on->caps_Bps + demand_of(x, flow, &uses[u]) <= link->bandwidth_Bps * SURELY_FITS) continue;
         all = false;
-        for (uint32_t f = 0; f < x->flow_count && on->timed > 0; f++)
-            if (x->flows[f].live && x->flows[f].timed && uses_link(x, &x->flows[f], uses[u].link_class) &&
-                pw_event_is_pending(x->config.sim, x->flows[f].timer))
-                convert(x, f);
+        flow_convert_all(x, uses[u].link_class);
     }
     return all;
 }

@@ -5,7 +5,8 @@
  * next colour adds the colours of the groups and peers in the roles that its program uses, and the cost of its messages
  * and copies. Positions within a group do not count. When that is stable, links are classified by the loads of the
  * classes (links.c), and what each group, sender and copier meets there (the link classes that can bind) refines once
- * more, until ranks and links agree.
+ * more, until ranks and links agree. Jobs that run on a fabric together share the classes of links: the loads of all of them
+ * count, so that what one job does to a link tells the ranks of another apart, where it can limit them.
  *
  * Static routing can make every group's links a little different, which would leave nothing folded. If telling links
  * apart more than quadruples the classes (and makes more than FEW), ranks stay as they were without it: a class then runs
@@ -38,8 +39,22 @@ typedef struct folding {
     uint32_t unit_class_count;
     uint32_t *gpus;           /* [ranks] scratch */
     numbering numbers;
-    link_table links;
+    link_table *links;        /* of all jobs */
+    size_t first_carrier, end_carrier; /* its own */
+    uint32_t first_flow;
+    uint32_t limit, *kept;    /* classes at most, [ranks]: colours before links counted */
+    bool coarse;              /* it went back to those */
 } folding;
+
+/* All jobs. */
+typedef struct foldings {
+    folding *jobs;
+    uint32_t count;
+    link_table links;
+    pw_arena *shared;
+    link_classes *classes;
+    size_t first_apart; /* carriers of links that are kept apart */
+} foldings;
 
 static pw_status no_memory(pw_error *error) {
     return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory to fold ranks");
@@ -71,7 +86,7 @@ static pw_status add_group(folding *g, uint32_t role_index, uint32_t group, pw_e
     digest shaped = shape_digest(&shape);
     fixed = digest_add(digest_add(fixed, shaped.a), shaped.b);
     const pw_usage *uses = &g->usage[g->job->program_of_rank[role->members[first]]];
-    size_t first_carrier = g->links.carrier_count;
+    size_t first_carrier = g->links->carrier_count;
     for (uint32_t i = 0; i < uses->collective_count; i++) {
         const pw_collective_use *use = &uses->collectives[i];
         if (use->role != role_index) continue;
@@ -79,13 +94,13 @@ static pw_status add_group(folding *g, uint32_t role_index, uint32_t group, pw_e
         PW_TRY(pw_collective_cost_of(g->collectives, use->kind, use->algorithm, &shape, use->bytes, &cost, error));
         fixed = cost_digest(fixed, &cost);
         bool known = false;
-        for (size_t c = first_carrier; c < g->links.carrier_count && !known; c++)
-            known = g->links.carriers[c].detail == (uint32_t)use->kind && g->links.carriers[c].algorithm == cost.algorithm;
+        for (size_t c = first_carrier; c < g->links->carrier_count && !known; c++)
+            known = g->links->carriers[c].detail == (uint32_t)use->kind && g->links->carriers[c].algorithm == cost.algorithm;
         if (known) continue;
-        link_table_begin(&g->links, FLOW_COLLECTIVE, unit, use->kind, cost.algorithm);
-        PW_TRY(pw_collective_loads(g->collectives, use->kind, cost.algorithm, g->gpus, &shape, link_table_add, &g->links,
+        link_table_begin(g->links, FLOW_COLLECTIVE, unit, use->kind, cost.algorithm);
+        PW_TRY(pw_collective_loads(g->collectives, use->kind, cost.algorithm, g->gpus, &shape, link_table_add, g->links,
                                    error));
-        link_table_end(&g->links);
+        link_table_end(g->links);
     }
     g->group_fixed[unit] = fixed;
     return PW_OK;
@@ -106,18 +121,18 @@ static pw_status add_copy(folding *g, uint32_t rank, bool to_host, digest *fixed
     if (pw_cluster_host_route(g->cluster, g->job->gpu_of_rank[rank], to_host, &path) != PW_OK)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "rank %u cannot reach its host's memory", rank);
     *fixed = digest_number(digest_number(*fixed, pw_path_latency_s(fabric, &path)), pw_path_bandwidth_Bps(fabric, &path));
-    link_table_begin(&g->links, FLOW_COPY, rank, to_host, 0);
-    for (uint32_t i = 0; i < path.count; i++) link_table_add(&g->links, path.links[i], 1);
-    link_table_end(&g->links);
+    link_table_begin(g->links, FLOW_COPY, rank, to_host, 0);
+    for (uint32_t i = 0; i < path.count; i++) link_table_add(g->links, path.links[i], 1);
+    link_table_end(g->links);
     return PW_OK;
 }
 
 static pw_status add_io(folding *g, uint32_t rank, uint32_t store, bool write, digest *fixed, pw_error *error) {
-    link_table_begin(&g->links, FLOW_IO, rank, 2 * store + write, 0);
+    link_table_begin(g->links, FLOW_IO, rank, 2 * store + write, 0);
     double latency_s;
-    PW_TRY(plan_store_loads(g->cluster, &g->job->stores[store], g->job->gpu_of_rank[rank], write, link_table_add, &g->links,
+    PW_TRY(plan_store_loads(g->cluster, &g->job->stores[store], g->job->gpu_of_rank[rank], write, link_table_add, g->links,
                             &latency_s, error));
-    link_table_end(&g->links);
+    link_table_end(g->links);
     *fixed = digest_number(*fixed, latency_s);
     return PW_OK;
 }
@@ -139,9 +154,9 @@ static pw_status add_rank(folding *g, uint32_t rank, pw_error *error) {
         cost.algorithm = 0;
         fixed = cost_digest(fixed, &cost);
         if (i > 0 && uses->messages[i - 1].send && uses->messages[i - 1].role == use->role) continue; /* other size */
-        link_table_begin(&g->links, FLOW_MESSAGE, rank, use->role, 0);
-        PW_TRY(pw_message_loads(g->collectives, from, to, link_table_add, &g->links, error));
-        link_table_end(&g->links);
+        link_table_begin(g->links, FLOW_MESSAGE, rank, use->role, 0);
+        PW_TRY(pw_message_loads(g->collectives, from, to, link_table_add, g->links, error));
+        link_table_end(g->links);
     }
     for (int to_host = 0; to_host < 2; to_host++)
         if (uses->copies[to_host]) PW_TRY(add_copy(g, rank, to_host, &fixed, error));
@@ -224,69 +239,109 @@ static pw_status refine(folding *g, pw_error *error) {
     return PW_OK;
 }
 
-static pw_status classify_links(folding *g, pw_error *error) {
-    fold *f = g->f;
+/* Numbers the flows of a job; they follow those of the jobs before it. */
+static pw_status number_flows(folding *g, uint32_t first, pw_error *error) {
     numbering_clear(&g->numbers);
-    for (size_t c = 0; c < g->links.carrier_count; c++) {
-        carrier *one = &g->links.carriers[c];
+    g->first_flow = first;
+    for (size_t c = g->first_carrier; c < g->end_carrier; c++) {
+        carrier *one = &g->links->carriers[c];
         uint32_t owner = one->kind == FLOW_COLLECTIVE ? g->unit_class[one->unit] : g->colour[one->unit];
         digest key = digest_add(digest_add((digest){23, 29}, one->kind), owner);
         one->flow = numbering_of(&g->numbers, digest_add(digest_add(key, one->detail), (uint64_t)(int64_t)one->algorithm));
         if (one->flow == PW_NONE) return no_memory(error);
+        one->flow += first;
     }
-    f->flow_count = (uint32_t)g->numbers.count;
-    f->flows = pw_arena_alloc(g->arena, (f->flow_count + 1) * sizeof *f->flows);
-    if (!f->flows) return no_memory(error);
-    for (size_t c = g->links.carrier_count; c-- > 0;) {
-        const carrier *one = &g->links.carriers[c];
-        f->flows[one->flow] = (flow_class){
-            .kind = one->kind,
-            .owner = one->kind == FLOW_COLLECTIVE ? g->unit_class[one->unit] : g->colour[one->unit],
-            .detail = one->detail,
-            .algorithm = one->algorithm};
+    g->f->flow_count = (uint32_t)g->numbers.count;
+    return PW_OK;
+}
+
+static pw_status classify_links(foldings *all, pw_error *error) {
+    link_classes *classes = all->classes;
+    uint32_t flows = 0;
+    for (uint32_t j = 0; j < all->count; j++) {
+        PW_TRY(number_flows(&all->jobs[j], flows, error));
+        flows += all->jobs[j].f->flow_count;
     }
-    return link_table_classify(&g->links, g->cluster, g->arena, f, error);
+    for (size_t c = all->first_apart; c < all->links.carrier_count; c++) all->links.carriers[c].flow = flows++;
+    classes->flow_count = flows;
+    classes->flows = pw_arena_alloc(all->shared, (flows + 1) * sizeof *classes->flows);
+    if (!classes->flows) return no_memory(error);
+    for (uint32_t j = 0; j < all->count; j++) {
+        folding *g = &all->jobs[j];
+        g->f->flows = classes->flows + g->first_flow;
+        for (size_t c = g->end_carrier; c-- > g->first_carrier;) {
+            const carrier *one = &g->links->carriers[c];
+            classes->flows[one->flow] = (flow_class){
+                .kind = one->kind,
+                .owner = one->kind == FLOW_COLLECTIVE ? g->unit_class[one->unit] : g->colour[one->unit],
+                .detail = one->detail,
+                .algorithm = one->algorithm};
+        }
+    }
+    PW_TRY(link_table_classify(&all->links, all->jobs->cluster, all->shared, classes, error));
+    for (uint32_t j = 0; j < all->count; j++) {
+        fold *f = all->jobs[j].f;
+        f->links = classes->links;
+        f->link_count = classes->link_count;
+        f->class_of_link = classes->class_of_link;
+    }
+    return PW_OK;
 }
 
 /* Adds what carriers meet on links to their groups and ranks. */
-static void read_links(folding *g) {
+static void read_links(folding *g, const link_classes *classes) {
     memset(g->group_links, 0, g->unit_count * sizeof *g->group_links);
     memset(g->rank_links, 0, g->job->ranks * sizeof *g->rank_links);
-    for (size_t c = 0; c < g->links.carrier_count; c++) {
-        const carrier *one = &g->links.carriers[c];
+    for (size_t c = g->first_carrier; c < g->end_carrier; c++) {
+        const carrier *one = &g->links->carriers[c];
         digest *at = one->kind == FLOW_COLLECTIVE ? &g->group_links[one->unit] : &g->rank_links[one->unit];
-        digest meets = link_table_signature(&g->links, g->f, one);
+        digest meets = link_table_signature(g->links, classes, one);
         *at = digest_add(digest_add(*at, meets.a), meets.b);
     }
 }
 
-static pw_status fold_ranks(folding *g, pw_error *error) {
+static pw_status begin_ranks(folding *g, pw_error *error) {
     uint32_t ranks = g->job->ranks;
     for (uint32_t r = 0; r < ranks; r++) g->colour[r] = g->job->program_of_rank[r];
     PW_TRY(refine(g, error));
-    PW_TRY(classify_links(g, error));
-    uint32_t without_links = g->colour_count;
-    uint32_t limit = without_links * GROWTH > FEW ? without_links * GROWTH : FEW;
-    uint32_t *kept = pw_arena_alloc(g->scratch, (ranks + 1) * sizeof *kept);
-    if (!kept) return no_memory(error);
-    memcpy(kept, g->colour, ranks * sizeof *kept);
-    for (;;) {
-        uint32_t colours = g->colour_count, units = g->unit_class_count;
-        read_links(g);
-        PW_TRY(refine(g, error));
-        if (g->colour_count > limit) break;
-        if (g->colour_count == colours && g->unit_class_count == units) {
-            g->f->exact = true;
-            return PW_OK;
-        }
-        PW_TRY(classify_links(g, error));
-    }
-    memcpy(g->colour, kept, ranks * sizeof *kept);
+    g->limit = g->colour_count * GROWTH > FEW ? g->colour_count * GROWTH : FEW;
+    g->kept = pw_arena_alloc(g->scratch, (ranks + 1) * sizeof *g->kept);
+    if (!g->kept) return no_memory(error);
+    memcpy(g->kept, g->colour, ranks * sizeof *g->kept);
+    return PW_OK;
+}
+
+/* Back to the classes without links. */
+static pw_status go_back(folding *g, pw_error *error) {
+    uint32_t ranks = g->job->ranks;
+    g->coarse = true;
+    memcpy(g->colour, g->kept, ranks * sizeof *g->kept);
     memset(g->group_links, 0, g->unit_count * sizeof *g->group_links);
     memset(g->rank_links, 0, ranks * sizeof *g->rank_links);
     g->colour_count = 0;
-    PW_TRY(refine(g, error));
-    return classify_links(g, error);
+    return refine(g, error);
+}
+
+static pw_status fold_ranks(foldings *all, pw_error *error) {
+    for (uint32_t j = 0; j < all->count; j++) PW_TRY(begin_ranks(&all->jobs[j], error));
+    for (bool stable = false; !stable;) {
+        PW_TRY(classify_links(all, error));
+        stable = true;
+        for (uint32_t j = 0; j < all->count; j++) {
+            folding *g = &all->jobs[j];
+            uint32_t colours = g->colour_count, units = g->unit_class_count;
+            if (g->coarse) continue;
+            read_links(g, all->classes);
+            PW_TRY(refine(g, error));
+            stable = stable && g->colour_count == colours && g->unit_class_count == units;
+            if (g->colour_count > g->limit) {
+                stable = false;
+                PW_TRY(go_back(g, error));
+            }
+        }
+    }
+    for (uint32_t j = 0; j < all->count; j++) all->jobs[j].f->exact = !all->jobs[j].coarse;
+    return PW_OK;
 }
 
 /* --- Result ------------------------------------------------------------------------------------------------------- */
@@ -381,15 +436,29 @@ static bool prepare(folding *g) {
            g->colour && g->next && g->gpus;
 }
 
-static pw_status fold_job(folding *g, pw_error *error) {
+static pw_status add_job(folding *g, pw_error *error) {
     if (!prepare(g)) return no_memory(error);
-    PW_TRY(link_table_create(g->allocator, pw_cluster_fabric(g->cluster), &g->links, error));
+    g->first_carrier = g->links->carrier_count;
     for (uint32_t r = 0; r < g->job->group_role_count; r++)
         for (uint32_t i = 0; g->role_used[r] && i < g->job->group_roles[r].groups; i++) PW_TRY(add_group(g, r, i, error));
     for (uint32_t r = 0; r < g->job->ranks; r++) PW_TRY(add_rank(g, r, error));
-    if (g->links.failed) return no_memory(error);
-    PW_TRY(fold_ranks(g, error));
-    return fill(g, error);
+    g->end_carrier = g->links->carrier_count;
+    return g->links->failed ? no_memory(error) : PW_OK;
+}
+
+static pw_status fold_jobs(foldings *all, const pw_link *apart, uint32_t apart_count, pw_error *error) {
+    PW_TRY(link_table_create(all->links.allocator, pw_cluster_fabric(all->jobs->cluster), &all->links, error));
+    for (uint32_t j = 0; j < all->count; j++) PW_TRY(add_job(&all->jobs[j], error));
+    all->first_apart = all->links.carrier_count;
+    for (uint32_t i = 0; i < apart_count; i++) {
+        link_table_begin(&all->links, FLOW_COPY, PW_NONE, i, 0);
+        link_table_add(&all->links, apart[i], 1);
+        link_table_end(&all->links);
+    }
+    if (all->links.failed) return no_memory(error);
+    PW_TRY(fold_ranks(all, error));
+    for (uint32_t j = 0; j < all->count; j++) PW_TRY(fill(&all->jobs[j], error));
+    return PW_OK;
 }
 
 /* Every rank, and every group, is its own class. */
@@ -427,28 +496,47 @@ static pw_status keep_apart(pw_arena *arena, const pw_job *job, fold *f, pw_erro
     return PW_OK;
 }
 
-pw_status fold_create(pw_arena *arena, const pw_allocator *allocator, const pw_cluster *cluster,
-                      const pw_collectives *collectives, const pw_job *job, const pw_usage *usage, bool folded,
-                      fold **out, pw_error *error) {
-    fold *f = *out = pw_arena_alloc(arena, sizeof *f);
-    if (!f) return no_memory(error);
-    f->folded = folded;
-    if (!folded) return keep_apart(arena, job, f, error);
-    folding g = {.allocator = allocator,
-                 .arena = arena,
-                 .cluster = cluster,
-                 .collectives = collectives,
-                 .job = job,
-                 .usage = usage,
-                 .f = f,
-                 .numbers.allocator = allocator,
-                 .links.allocator = allocator,
-                 .links.numbers.allocator = allocator};
-    g.scratch = pw_arena_create(allocator);
-    pw_status status = g.scratch ? fold_job(&g, error) : no_memory(error);
-    link_table_free(&g.links);
-    numbering_free(&g.numbers);
-    pw_arena_destroy(g.scratch);
+static pw_status fold_together(foldings *all, const pw_allocator *allocator, const pw_cluster *cluster, fold_job *jobs,
+                               const pw_link *apart, uint32_t apart_count, pw_error *error) {
+    for (uint32_t j = 0; j < all->count; j++) {
+        all->jobs[j] = (folding){.allocator = allocator,
+                                 .arena = jobs[j].arena,
+                                 .cluster = cluster,
+                                 .collectives = jobs[j].collectives,
+                                 .job = jobs[j].job,
+                                 .usage = jobs[j].usage,
+                                 .f = jobs[j].fold,
+                                 .numbers.allocator = allocator,
+                                 .links = &all->links};
+    }
+    for (uint32_t j = 0; j < all->count; j++)
+        if (!(all->jobs[j].scratch = pw_arena_create(allocator))) return no_memory(error);
+    return fold_jobs(all, apart, apart_count, error);
+}
+
+pw_status fold_create(pw_arena *shared, const pw_allocator *allocator, const pw_cluster *cluster, fold_job *jobs,
+                      uint32_t count, bool folded, const pw_link *apart, uint32_t apart_count, link_classes *classes,
+                      pw_error *error) {
+    for (uint32_t j = 0; j < count; j++) {
+        fold *f = jobs[j].fold = pw_arena_alloc(jobs[j].arena, sizeof *f);
+        if (!f) return no_memory(error);
+        f->folded = folded;
+        if (!folded) PW_TRY(keep_apart(jobs[j].arena, jobs[j].job, f, error));
+    }
+    if (!folded) return PW_OK;
+    foldings all = {.count = count,
+                    .shared = shared,
+                    .classes = classes,
+                    .links = {.allocator = allocator, .numbers.allocator = allocator},
+                    .jobs = pw_alloc_zero(allocator, count * sizeof *all.jobs)};
+    if (!all.jobs) return no_memory(error);
+    pw_status status = fold_together(&all, allocator, cluster, jobs, apart, apart_count, error);
+    for (uint32_t j = 0; j < count; j++) {
+        numbering_free(&all.jobs[j].numbers);
+        pw_arena_destroy(all.jobs[j].scratch);
+    }
+    link_table_free(&all.links);
+    pw_free(allocator, all.jobs, count * sizeof *all.jobs);
     return status;
 }
 

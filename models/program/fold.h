@@ -37,6 +37,15 @@ typedef struct link_class {
     bool binding; /* false: some other class is never less loaded, so this one cannot limit */
 } link_class;
 
+/* The links of a fabric as all jobs on it load them. */
+typedef struct link_classes {
+    link_class *links;
+    uint32_t link_count;
+    uint32_t *class_of_link; /* [links of the fabric], by the first of twins; PW_NONE: no flow uses it */
+    flow_class *flows;       /* of all jobs, one job after another, then one of the links that are kept apart */
+    uint32_t flow_count;
+} link_classes;
+
 typedef struct fold {
     bool folded; /* false: every rank is its own class; flows and link classes are not filled */
     bool exact;  /* links were told apart too (fold.c) */
@@ -46,17 +55,27 @@ typedef struct fold {
     group_class *groups;
     uint32_t group_count;
     uint32_t **class_of_group; /* [role][group]: index into groups; NULL for a role that nobody uses */
-    flow_class *flows;
+    flow_class *flows;       /* its own among those of all jobs */
     uint32_t flow_count;
-    link_class *links;
+    const link_class *links; /* of all jobs */
     uint32_t link_count;
-    uint32_t *class_of_link; /* [links of the fabric], by the first of twins; PW_NONE: no flow uses it */
+    const uint32_t *class_of_link;
 } fold;
 
-/* usage: one per program of a checked job. Everything lives in the arena. */
-pw_status fold_create(pw_arena *arena, const pw_allocator *allocator, const pw_cluster *cluster,
-                      const pw_collectives *collectives, const pw_job *job, const pw_usage *usage, bool folded,
-                      fold **out, pw_error *error);
+/* One of the jobs that run on a fabric together. usage: one per program of a checked job. */
+typedef struct fold_job {
+    pw_arena *arena; /* of the fold */
+    const pw_collectives *collectives;
+    const pw_job *job;
+    const pw_usage *usage;
+    fold *fold;      /* set */
+} fold_job;
+
+/* Folds all jobs, so that links are equal only when every job loads them alike. apart: links that are equal to no other (by
+ * the first of twins), since they will change in the run. classes (NULL unless folded) lives in the arena `shared`. */
+pw_status fold_create(pw_arena *shared, const pw_allocator *allocator, const pw_cluster *cluster, fold_job *jobs,
+                      uint32_t count, bool folded, const pw_link *apart, uint32_t apart_count, link_classes *classes,
+                      pw_error *error);
 
 /* NULL when there is none. */
 flow_class *fold_find_flow(fold *f, flow_kind kind, uint32_t owner, uint32_t detail, int algorithm);

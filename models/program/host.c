@@ -41,7 +41,7 @@ static void rank_ended(pw_sim *sim, void *object, uint64_t rank_class) {
     rank->ended = true;
     rank->info.end = pw_sim_now(sim);
     if (rank->info.begin > rank->info.end) rank->info.begin = rank->info.end;
-    x->unfinished--;
+    if (--x->unfinished == 0) round_ended(x);
 }
 
 static bool next_op(pw_executor *x, rank_run *rank, pw_op *op) {

@@ -219,7 +219,7 @@ static bool dominated(const struct link_node *nodes, uint32_t node, double bandw
 }
 
 /* A class can only be dominated by one of at least its pressure, so a sweep in falling order compares with kept ones. */
-static void mark_dominated(const link_table *table, fold *f, class_key *keys, uint32_t *kept) {
+static void mark_dominated(const link_table *table, link_classes *f, class_key *keys, uint32_t *kept) {
     uint32_t kept_count = 0;
     qsort(keys, f->link_count, sizeof *keys, compare_keys);
     for (uint32_t k = 0; k < f->link_count; k++) {
@@ -234,7 +234,7 @@ static void mark_dominated(const link_table *table, fold *f, class_key *keys, ui
     }
 }
 
-static bool fill_uses(const link_table *table, pw_arena *arena, fold *f, const class_key *keys) {
+static bool fill_uses(const link_table *table, pw_arena *arena, link_classes *f, const class_key *keys) {
     for (uint32_t i = 0; i < f->flow_count; i++) f->flows[i].use_count = 0;
     for (uint32_t k = 0; k < f->link_count; k++)
         for (uint32_t n = keys[k].node; table->nodes[n].parent != PW_NONE; n = table->nodes[n].parent)
@@ -252,7 +252,7 @@ static bool fill_uses(const link_table *table, pw_arena *arena, fold *f, const c
     return true;
 }
 
-pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_arena *arena, fold *f, pw_error *error) {
+pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_arena *arena, link_classes *f, pw_error *error) {
     const pw_fabric *fabric = pw_cluster_fabric(cluster);
     PW_TRY(refine(table, fabric, f->flow_count, error));
     const pw_allocator *a = table->allocator;
@@ -290,7 +290,7 @@ pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_a
     return good ? PW_OK : no_memory(error);
 }
 
-digest link_table_signature(const link_table *table, const fold *f, const carrier *one) {
+digest link_table_signature(const link_table *table, const link_classes *f, const carrier *one) {
     digest sum = {0, 0};
     for (size_t i = one->first; i < one->first + one->count; i++) {
         uint32_t index = f->class_of_link[table->loads[i].link];

@@ -42,7 +42,8 @@ typedef struct link_load {
     double load; /* bytes per byte of the flow */
 } link_load;
 
-/* Something that loads links: a group with one kind and algorithm, a rank's sends in a role, a rank's copies one way. */
+/* Something that loads links: a group with one kind and algorithm, a rank's sends in a role, a rank's copies one way. Those of
+ * a job follow each other. */
 typedef struct carrier {
     flow_kind kind;
     uint32_t unit;   /* group, numbered over all roles; rank */
@@ -80,8 +81,8 @@ void link_table_end(link_table *table);
 
 /* Refines links by the loads of all carriers; carriers[].flow is set (0 .. flow_count - 1). Fills f's link classes, with
  * dominated ones marked, and the uses of f->flows (flow_count of them, made by the caller). */
-pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_arena *arena, fold *f, pw_error *error);
+pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_arena *arena, link_classes *f, pw_error *error);
 /* What the carrier meets: its loads by link class, dominated ones left out. */
-digest link_table_signature(const link_table *table, const fold *f, const carrier *one);
+digest link_table_signature(const link_table *table, const link_classes *f, const carrier *one);
 
 #endif

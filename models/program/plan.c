@@ -58,8 +58,9 @@ static uint32_t keep(pw_executor *x, const plan *made) {
 }
 
 static pw_capacity_id capacity(pw_executor *x, uint32_t index, double amount) {
-    if (x->link_capacity[index].generation == 0) x->link_capacity[index] = pw_capacity_add(x->config.fluid, amount);
-    return x->link_capacity[index];
+    pw_capacity_id *made = &x->share->capacity[index];
+    if (made->generation == 0) *made = pw_capacity_add(x->config.fluid, amount);
+    return *made;
 }
 
 pw_capacity_id plan_link(pw_executor *x, pw_link link) {

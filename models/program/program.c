@@ -15,6 +15,7 @@ typedef struct frame {
 struct pw_walker {
     pw_allocator allocator;
     const pw_job *job;
+    const pw_template *start;
     frame *frames;
     uint32_t depth, capacity;
 };
@@ -35,10 +36,14 @@ pw_walker *pw_walker_create(const pw_allocator *allocator, const pw_job *job, ui
         pw_free(allocator, walker, sizeof *walker);
         return NULL;
     }
-    const pw_template *start = &job->templates[job->programs[program].template_index];
-    walker->frames[0] = (frame){.ops = start->ops, .end = start->count};
-    walker->depth = 1;
+    walker->start = &job->templates[job->programs[program].template_index];
+    pw_walker_restart(walker);
     return walker;
+}
+
+void pw_walker_restart(pw_walker *walker) {
+    walker->frames[0] = (frame){.ops = walker->start->ops, .end = walker->start->count};
+    walker->depth = 1;
 }
 
 void pw_walker_destroy(pw_walker *walker) {

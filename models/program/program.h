@@ -170,6 +170,7 @@ typedef struct pw_walker pw_walker;
 pw_status pw_job_check(const pw_job *job, pw_error *error); /* indices in range, no recursion, groups are partitions */
 pw_walker *pw_walker_create(const pw_allocator *allocator, const pw_job *job, uint32_t program); /* NULL: no memory */
 bool pw_walker_next(pw_walker *walker, pw_op *op); /* false at the end */
+void pw_walker_restart(pw_walker *walker); /* from the first operation again */
 void pw_walker_destroy(pw_walker *walker);
 
 #endif

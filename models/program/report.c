@@ -122,8 +122,8 @@ pw_span_id report_span(pw_executor *x, uint32_t rank_class, pw_track track, pw_n
                     .track = track,
                     .category = category,
                     .label = label,
-                    .start = start,
-                    .end = end,
+                    .start = start - x->origin,
+                    .end = end - x->origin,
                     .weight = x->ranks[rank_class].info.multiplicity};
     return pw_record_span(x->config.recorder, &span);
 }

@@ -125,6 +125,20 @@ typedef struct link_demand {
     uint32_t flows, timed;
 } link_demand;
 
+/* The links of a fabric, shared by the executors that run on it. */
+typedef struct link_share {
+    pw_allocator allocator;
+    pw_arena *arena;
+    pw_fluid *fluid;
+    pw_executor **executors;   /* NULL once destroyed */
+    uint32_t count, left;      /* left: the last one frees it */
+    bool folded;
+    link_classes classes;      /* folded */
+    link_demand *demands;      /* [link classes] of folded runs */
+    pw_capacity_id *capacity;  /* [links], or [link classes] when folded; null: not made yet */
+    uint32_t capacity_count;
+} link_share;
+
 typedef struct message_graph message_graph;
 typedef struct instance {
     uint32_t index, group, sequence;
@@ -193,15 +207,18 @@ struct pw_executor {
     struct store_run {             /* [stores x group classes]: one such store, of a group of the class */
         pw_capacity_id bandwidth, operations; /* null: not made yet */
     } *stores;
-    link_demand *link_demands;     /* [link classes] of a folded run */
-
-    pw_capacity_id *link_capacity; /* [links], or [link classes] when folded; null: not made yet */
-    uint32_t link_capacity_count;
+    link_share *share;
+    pw_time origin;                /* its start; spans count from here */
+    uint32_t round;                /* repetitions done */
+    pw_time began, ended;          /* this repetition; all of them, PW_TIME_MAX: not yet */
 
     pw_executor_totals totals;
     bool recording;
     record_names names;
 };
+
+/* executor.c: the last rank class has ended */
+void round_ended(pw_executor *x);
 
 /* operation.c */
 static inline op_run *op_at(const pw_executor *x, uint32_t index) { return &x->chunks[index / CHUNK][index % CHUNK]; }
@@ -244,6 +261,8 @@ uint32_t plan_gpus(pw_executor *x, const group_class *group);
 
 /* flow.c: the bytes of a plan, at its cap or what its links leave it; then done(sim, executor, argument). */
 void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uint64_t argument);
+
+void flow_convert_all(pw_executor *x, uint32_t link_class); /* timed flows over it become activities */
 
 /* collective.c, message.c, graph.c */
 void collective_arrive(pw_executor *x, op_run *op);

@@ -1,0 +1,244 @@
+/* Several jobs on one fabric: they share its links, fold together exactly, begin and repeat when they are told to. */
+#include "tests/unit/program/fixture.h"
+
+enum { MOST_JOBS = 4 };
+
+typedef struct together {
+    pw_status status;
+    pw_error error;
+    pw_time *rank_end[MOST_JOBS];
+    pw_time end[MOST_JOBS], blamed[MOST_JOBS];
+    uint32_t classes[MOST_JOBS];
+    bool exact;
+    uint64_t spans, hash;
+} together;
+
+typedef struct timing {
+    double start_s, gap_s;
+    uint32_t repeats;
+} timing;
+
+static void hash_all(void *object, const pw_span *s) {
+    together *t = object;
+    t->spans++;
+    t->hash = hash_in(hash_in(hash_in(t->hash, (uint64_t)s->start), (uint64_t)s->end), s->cause);
+}
+
+/* Jobs of several worlds on the cluster of the first. */
+static together run_all(world *const *worlds, uint32_t count, bool fold, const timing *when) {
+    together t = {.exact = true};
+    pw_sim *sim = NULL;
+    pw_fluid *fluid = NULL;
+    pw_recorder *recorders[MOST_JOBS] = {0};
+    pw_blame *blames[MOST_JOBS] = {0};
+    pw_executor *executors[MOST_JOBS] = {0};
+    pw_executor_config configs[MOST_JOBS];
+    const pw_job *jobs[MOST_JOBS];
+    PW_CHECK(pw_sim_create(NULL, &sim, &t.error) == PW_OK && pw_fluid_create(sim, true, &fluid, &t.error) == PW_OK);
+    for (uint32_t j = 0; j < count; j++) {
+        jobs[j] = &worlds[j]->job;
+        PW_CHECK(pw_recorder_create(NULL, &recorders[j], &t.error) == PW_OK);
+        PW_CHECK(pw_recorder_attach(recorders[j], &(pw_sink){.object = &t, .on_span = hash_all}) == PW_OK);
+        PW_CHECK(pw_blame_create(NULL, jobs[j], worlds[j]->gpu, recorders[j], &blames[j], &t.error) == PW_OK);
+        configs[j] = (pw_executor_config){.sim = sim, .fluid = fluid, .recorder = recorders[j], .cluster = worlds[0]->cluster,
+                                          .collectives = worlds[0]->collectives, .gpu = worlds[0]->gpu, .clock_ratio = 1,
+                                          .fold = fold};
+        if (when) {
+            configs[j].start = ticks(when[j].start_s);
+            configs[j].gap = ticks(when[j].gap_s);
+            configs[j].repeats = when[j].repeats;
+        }
+    }
+    t.status = pw_executors_create(configs, jobs, count, NULL, 0, executors, &t.error);
+    if (!t.status) t.status = pw_sim_run(sim, PW_TIME_MAX);
+    for (uint32_t j = 0; j < count && executors[j]; j++) {
+        pw_status finished = pw_executor_finish(executors[j], &t.error);
+        if (!t.status) t.status = finished;
+        t.rank_end[j] = own(worlds[0], jobs[j]->ranks * sizeof(pw_time));
+        for (uint32_t r = 0; r < jobs[j]->ranks; r++) {
+            t.rank_end[j][r] = pw_executor_class(executors[j], pw_executor_class_of_rank(executors[j], r))->end;
+            if (t.rank_end[j][r] > t.end[j]) t.end[j] = t.rank_end[j][r];
+        }
+        PW_EXPECT(t.status || pw_executor_ended(executors[j]) == t.end[j]);
+        t.classes[j] = pw_executor_class_count(executors[j]);
+        t.exact = t.exact && pw_executor_get_totals(executors[j]).exact;
+        pw_recorder_close(recorders[j], pw_sim_now(sim));
+        const pw_blame_part *parts;
+        uint32_t parts_count;
+        double total_s;
+        const char *home;
+        if (!t.status) t.status = pw_blame_result(blames[j], &parts, &parts_count, &total_s, &home, &t.error);
+        if (!t.status) t.blamed[j] = ticks(total_s);
+    }
+    for (uint32_t j = 0; j < count; j++) {
+        pw_executor_destroy(executors[j]);
+        pw_blame_destroy(blames[j]);
+        pw_recorder_destroy(recorders[j]);
+    }
+    pw_fluid_destroy(fluid);
+    pw_sim_destroy(sim);
+    return t;
+}
+
+/* Nodes of one GPU and one port; so many of them below a leaf, which has `oversubscription` times less upwards. */
+static pw_cluster_desc small_nodes(int64_t nodes, int64_t radix, double oversubscription) {
+    pw_cluster_desc desc = world_desc(nodes, 1);
+    desc.node.nics = 1;
+    desc.network.topology = 1; /* fat_tree */
+    desc.network.radix = radix;
+    desc.network.oversubscription = oversubscription;
+    return desc;
+}
+
+static void place(world *w, uint32_t first, uint32_t stride) {
+    for (uint32_t r = 0; r < w->job.ranks; r++) w->gpu_of_rank[r] = first + r * stride;
+}
+
+/* Rank r sends to rank r + half. */
+static world *halves(const pw_cluster_desc *desc, uint32_t ranks, double bytes) {
+    world *w = world_on(desc, ranks);
+    uint16_t next = peers_of(w, "next", ranks / 2), previous = peers_of(w, "previous", -(int64_t)ranks / 2);
+    uint32_t send = template_of(w, "send"), recv = template_of(w, "recv");
+    op(w, send, message_op(PW_OP_SEND, 0, next, 0, bytes));
+    op(w, recv, message_op(PW_OP_RECV, 0, previous, 0, bytes));
+    uint32_t sends = program_of(w, "send", send), recvs = program_of(w, "recv", recv);
+    for (uint32_t r = 0; r < ranks; r++) w->program_of_rank[r] = r < ranks / 2 ? sends : recvs;
+    return w;
+}
+
+static uint32_t tp;
+static uint32_t all_rank(uint32_t g, uint32_t m) { return g * tp + m; }
+/* Computes, then reduces over groups of tp ranks, some times over. */
+static world *reducer(const pw_cluster_desc *desc, uint32_t ranks, uint32_t group, double bytes, uint32_t rounds, int64_t gemm) {
+    world *w = world_on(desc, ranks);
+    w->job.launch_s = 3e-6;
+    tp = group;
+    uint16_t role = groups_of(w, "all", ranks / group, group, all_rank);
+    uint32_t t = template_of(w, "step"), segment = gemm_segment(w, "layer", gemm, 3);
+    for (uint32_t i = 0; i < rounds; i++) {
+        op(w, t, signals(compute_op(0, segment), 0));
+        op(w, t, waits_for(collective_op(1, PW_COLLECTIVE_ALL_REDUCE, role, bytes * (1 + i)), 0));
+    }
+    uint32_t program = program_of(w, "step", t);
+    for (uint32_t r = 0; r < ranks; r++) w->program_of_rank[r] = program;
+    return w;
+}
+
+static void free_all(world *const *worlds, uint32_t count) {
+    for (uint32_t j = count; j-- > 0;) world_free(worlds[j]);
+}
+
+static pw_time alone(world *w, world *where, bool fold, const timing *when) {
+    pw_job job = w->job;
+    world on = *where;
+    on.job = job;
+    on.owned_count = 0;
+    world *one = &on;
+    together t = run_all(&one, 1, fold, when);
+    EXPECT_RAN(t);
+    for (uint32_t i = 0; i < on.owned_count; i++) free(on.owned[i]);
+    return t.end[0];
+}
+
+static void compare(world *const *worlds, uint32_t count, const timing *when, uint32_t most_classes) {
+    together folded = run_all(worlds, count, true, when), plain = run_all(worlds, count, false, when),
+             again = run_all(worlds, count, true, when);
+    EXPECT_RAN(folded);
+    EXPECT_RAN(plain);
+    PW_EXPECT(folded.exact && plain.exact && folded.hash == again.hash && folded.spans == again.spans);
+    for (uint32_t j = 0; j < count; j++) {
+        PW_EXPECT(folded.classes[j] <= most_classes);
+        if (folded.classes[j] > most_classes) printf("# job %u: %u classes\n", j, folded.classes[j]);
+        for (uint32_t r = 0; r < worlds[j]->job.ranks; r++)
+            if (llabs((long long)(folded.rank_end[j][r] - plain.rank_end[j][r])) > 50) {
+                PW_FAILED("job %u rank %u ends at %lld folded, %lld unfolded", j, r, (long long)folded.rank_end[j][r],
+                          (long long)plain.rank_end[j][r]);
+                break;
+            }
+    }
+}
+
+PW_TEST(a_shared_uplink_is_halved) {
+    pw_cluster_desc desc = small_nodes(8, 5, 4); /* 4 ports down, 1 up */
+    world *worlds[2] = {halves(&desc, 2, 1e9), halves(&desc, 2, 1e9)};
+    place(worlds[0], 0, 4);
+    place(worlds[1], 1, 4);
+    for (int fold = 0; fold < 2; fold++) {
+        together both = run_all(worlds, 2, fold, NULL);
+        EXPECT_RAN(both);
+        pw_time one = alone(worlds[0], worlds[0], fold, NULL);
+        double port_Bps = pw_cluster_nic_Bps(worlds[0]->cluster);
+        PW_EXPECT(llabs((long long)(both.end[0] - one - ticks(1e9 / port_Bps))) <= 2);
+        PW_EXPECT(both.end[0] == both.end[1]);
+    }
+    free_all(worlds, 2);
+}
+
+PW_TEST(jobs_that_share_no_link_do_not_feel_each_other) {
+    pw_cluster_desc desc = small_nodes(16, 8, 1);
+    world *worlds[2] = {reducer(&desc, 4, 4, 50e6, 3, 2048), reducer(&desc, 4, 2, 80e6, 2, 1024)};
+    place(worlds[0], 0, 1);
+    place(worlds[1], 8, 1);
+    for (int fold = 0; fold < 2; fold++) {
+        together both = run_all(worlds, 2, fold, NULL);
+        EXPECT_RAN(both);
+        for (int j = 0; j < 2; j++) PW_EXPECT(both.end[j] == alone(worlds[j], worlds[0], fold, NULL));
+    }
+    free_all(worlds, 2);
+}
+
+/* Dealt over the four leaves of an oversubscribed tree, so that every hop of a ring crosses the spine. */
+PW_TEST(jobs_that_share_a_spine_fold_exactly) {
+    for (int over = 1; over <= 4; over *= 4) {
+        pw_cluster_desc desc = small_nodes(64, 20, over);
+        world *worlds[2] = {reducer(&desc, 32, 32, 200e6, 4, 2048), reducer(&desc, 32, 8, 100e6, 5, 1024)};
+        for (int j = 0; j < 2; j++)
+            for (uint32_t r = 0; r < 32; r++) worlds[j]->gpu_of_rank[r] = r % 4 * 16 + (uint32_t)j * 8 + r / 4;
+        compare(worlds, 2, NULL, 8);
+        together both = run_all(worlds, 2, true, NULL);
+        PW_EXPECT(both.end[0] >= alone(worlds[0], worlds[0], true, NULL));
+        if (over == 4) PW_EXPECT(both.end[0] > alone(worlds[0], worlds[0], true, NULL));
+        free_all(worlds, 2);
+    }
+}
+
+/* A small job loads the uplinks of two leaves alone: the groups of the large one that pass there become a class of their own. */
+PW_TEST(a_job_in_a_corner_splits_the_classes_of_another) {
+    pw_cluster_desc desc = small_nodes(64, 20, 4);
+    world *worlds[3] = {halves(&desc, 16, 300e6), halves(&desc, 4, 500e6), reducer(&desc, 6, 3, 90e6, 4, 1024)};
+    for (uint32_t r = 0; r < 16; r++) worlds[0]->gpu_of_rank[r] = r / 8 * 32 + r % 8 * 4; /* two ports of a leaf */
+    const uint32_t corner[] = {1, 2, 33, 34}, ring[] = {17, 18, 49, 50, 51, 19};
+    for (uint32_t r = 0; r < 4; r++) worlds[1]->gpu_of_rank[r] = corner[r];
+    for (uint32_t r = 0; r < 6; r++) worlds[2]->gpu_of_rank[r] = ring[r];
+    const timing when[] = {{0}, {.start_s = 1e-3, .gap_s = 0.5e-3, .repeats = 4}, {.start_s = 0.2e-3}};
+    compare(worlds, 3, when, 16);
+    together folded = run_all(worlds, 3, true, when);
+    PW_EXPECT(folded.rank_end[0][0] != folded.rank_end[0][7]);
+    free_all(worlds, 3);
+}
+
+PW_TEST(repeats_add_up_to_the_tick) {
+    pw_cluster_desc desc = small_nodes(8, 0, 1);
+    world *w = reducer(&desc, 8, 4, 30e6, 3, 2048);
+    pw_time one = alone(w, w, true, NULL);
+    for (int fold = 0; fold < 2; fold++) {
+        timing when = {.start_s = 1e-3, .gap_s = 2e-3, .repeats = 5};
+        together five = run_all(&w, 1, fold, &when);
+        EXPECT_RAN(five);
+        PW_EXPECT(five.end[0] == ticks(1e-3) + 5 * one + 4 * ticks(2e-3));
+        PW_EXPECT(llabs((long long)(five.blamed[0] - (five.end[0] - ticks(1e-3)))) <= 1);
+    }
+    world_free(w);
+}
+
+PW_TEST(a_gpu_serves_one_job) {
+    pw_cluster_desc desc = small_nodes(8, 0, 1);
+    world *worlds[2] = {halves(&desc, 2, 1e6), halves(&desc, 2, 1e6)};
+    worlds[1]->job.name = "other";
+    place(worlds[1], 1, 1);
+    together both = run_all(worlds, 2, true, NULL);
+    PW_EXPECT(both.status == PW_BAD_INPUT && strstr(both.error.what, "share GPU 1"));
+    free_all(worlds, 2);
+}
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
