@@ -106,6 +106,16 @@ typedef struct pw_collective_cost {
 pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
                                 const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error);
 
+/* What the communication library (NCCL, RCCL) expects itself: the algorithm and protocol that it would pick, and their time.
+ * False: it has no cost model for the kind (all_to_all), or the object is uncalibrated. Source: library.h. */
+typedef struct pw_library_estimate {
+    const char *algorithm, *protocol;
+    uint32_t channels;
+    double time_s;
+} pw_library_estimate;
+bool pw_collective_library_estimate(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape,
+                                    double bytes, pw_library_estimate *estimate);
+
 /* Adds up the load on every link, in bytes over the link per byte of S, for one group. Twins (pw_network_twins) are given
  * once: the first of them, with the load of each. */
 typedef void pw_link_load_fn(void *object, pw_link link, double bytes_per_byte);

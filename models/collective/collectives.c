@@ -65,6 +65,16 @@ static pw_status read_memory_traffic(const pw_catalogue *catalogue, pw_collectiv
     return PW_OK;
 }
 
+/* The library's own constants: those of the GPU maker's library. */
+static pw_status read_library(const pw_catalogue *catalogue, pw_collectives *made, pw_error *error) {
+    const pw_device *device = pw_cluster_device(made->cluster);
+    const pw_table *servers = pw_catalogue_table(catalogue, "servers");
+    const char *server = pw_cluster_get_facts(made->cluster).server;
+    int row = servers && *server ? pw_table_find_row(servers, server) : -1;
+    made->amd_host = row >= 0 && strstr(pw_table_text_of(servers, (size_t)row, "cpus"), "EPYC");
+    return library_load(catalogue, !strcmp(device->vendor, "AMD") ? "rccl" : "nccl", "", device->arch, &made->library, error);
+}
+
 pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
                                 bool calibrated, pw_collectives **collectives, pw_error *error) {
     *collectives = NULL;
@@ -82,6 +92,7 @@ pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogu
     if (status == PW_OK && calibrated)
         status = parameters_load(allocator, catalogue, pw_cluster_device(cluster)->arch, &made->parameters, error);
     if (status == PW_OK && calibrated) status = read_memory_traffic(catalogue, made, error);
+    if (status == PW_OK && calibrated) status = read_library(catalogue, made, error);
     if (status != PW_OK) {
         pw_collectives_destroy(made);
         return status;

@@ -2,6 +2,7 @@
 #ifndef PW_MODELS_COLLECTIVE_INTERNAL_H
 #define PW_MODELS_COLLECTIVE_INTERNAL_H
 
+#include "models/collective/library.h"
 #include "models/collective/parameters.h"
 
 struct pw_collectives {
@@ -9,6 +10,8 @@ struct pw_collectives {
     const pw_cluster *cluster;
     bool calibrated;
     parameter_table parameters;
+    library_constants library;
+    bool amd_host;
     uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none; 0: several node types */
     bool mesh;            /* GPUs of a domain are joined by direct links */
     uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */

@@ -132,3 +132,27 @@ pw_status pw_message_cost_of(const pw_collectives *collectives, uint32_t from, u
     *cost = cost_with(collectives, PARAMETER_KIND_MESSAGE, -1, rows, &pair, bytes, load, hops);
     return PW_OK;
 }
+
+bool pw_collective_library_estimate(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape,
+                                    double bytes, pw_library_estimate *estimate) {
+    const pw_device *device = pw_cluster_device(collectives->cluster);
+    pw_cluster_facts facts = pw_cluster_get_facts(collectives->cluster);
+    if (!collectives->calibrated || shape->members < 2) return false;
+    library_group group = {.ranks = shape->members,
+                           .nodes = shape->domains,
+                           .per_node = shape->per_domain,
+                           .links = facts.scaleup_Bps > 0 ? device->scaleup_links : 0,
+                           .pcie_Bps = device->pcie_Bps,
+                           .multicast = facts.multicast,
+                           .amd_host = collectives->amd_host};
+    if (shape->domains > 1) {
+        double ports = floor(shape->network_Bps * shape->per_domain / facts.nic_Bps + 0.5);
+        group.nic_Bps = facts.nic_line_Bps;
+        group.nics = ports > 1 ? (uint32_t)ports : 1;
+    }
+    library_choice choice;
+    if (!library_choose(&collectives->library, &group, kind, bytes, &choice)) return false;
+    *estimate = (pw_library_estimate){library_algorithm_names[choice.algorithm], library_protocol_names[choice.protocol],
+                                      choice.channels, choice.time_s};
+    return true;
+}
