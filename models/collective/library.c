@@ -200,6 +200,13 @@ typedef struct graph {
 static const double doubled_from_Bps = 25e9;
 enum { MOST_CHANNELS = 32 };
 
+/* The fastest speed that it tries within `room`; room when all are faster. */
+static double fastest(const double *speeds, double room) {
+    for (int i = 0; speeds[i] > 0; i++)
+        if (speeds[i] <= room * (1 + 1e-9)) return speeds[i];
+    return room;
+}
+
 static graph find_graph(const library_constants *k, const library_group *g) {
     double total = g->links > 0 ? g->links * k->link_Bps : g->pcie_Bps * k->pcie_share;
     const double *speeds = g->nodes > 1 ? k->inter_Bps : k->intra_Bps;
@@ -282,8 +289,8 @@ static double bandwidth_of(const library_constants *k, const library_group *g, c
             break;
         case LIBRARY_NVLS:
         case LIBRARY_NVLS_TREE: {
-            double heads = g->per_node, room = found->intra_room_Bps * c / heads;
-            double per = room * k->nvls_efficiency * (heads - 1) / heads *
+            double heads = g->per_node, speed_of_head = fastest(k->intra_Bps, found->intra_room_Bps * c / heads);
+            double per = speed_of_head * k->nvls_efficiency * (heads - 1) / heads *
                          (kind == PW_COLLECTIVE_ALL_REDUCE ? 2 : (g->per_node - 1.0) / g->per_node);
             if (a == LIBRARY_NVLS_TREE) {
                 double inter = found->inter_Bps * c / heads * (g->nodes == 2 ? 2 : 1);

@@ -10,7 +10,17 @@
 
 #include "scenarios/validation/validation.h"
 
-const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_knobs, &pw_suite_memory, &pw_suite_batches, &pw_suite_gemm, &pw_suite_attention, NULL};
+const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_knobs, &pw_suite_memory, &pw_suite_batches, &pw_suite_gemm, &pw_suite_attention, &pw_suite_collectives, NULL};
+
+bool pw_suite_has_label(const pw_suite *suite, const char *column) {
+    for (const char *const *name = suite->labels; name && *name; name++)
+        if (strcmp(*name, column) == 0) return true;
+    return false;
+}
+
+const char *pw_suite_text(const pw_suite *suite, const pw_measured *input, uint32_t row, const char *column) {
+    return pw_suite_has_label(suite, column) ? suite->label(input, row, column) : pw_measured_text(input, row, column);
+}
 
 pw_status pw_validation_find(const pw_catalogue *catalogue, char *path, size_t size, pw_error *error) {
     const char *said = getenv("PODWRIGHT_VALIDATION");
@@ -42,22 +52,22 @@ static bool is_among(const char *values, const char *cell) {
 }
 
 /* True when a row's cell (or side) is among the values of "COLUMN=VALUE[,VALUE...]". */
-static bool matches(const pw_validation_context *context, uint32_t row, const char *only) {
+static bool matches(const pw_suite *suite, const pw_validation_context *context, uint32_t row, const char *only) {
     const char *value = strchr(only, '=') + 1;
     char column[128];
     snprintf(column, sizeof column, "%.*s", (int)(value - 1 - only), only);
     const char *cell = strcmp(column, "side") == 0 ? pw_validation_side(context->split, context->input, row)
-                                                   : pw_measured_text(context->input, row, column);
+                                                   : pw_suite_text(suite, context->input, row, column);
     return is_among(value, cell);
 }
 
-static pw_status check_only(const pw_measured *input, const char *only, pw_error *error) {
+static pw_status check_only(const pw_suite *suite, const pw_measured *input, const char *only, pw_error *error) {
     const char *equals = strchr(only, '=');
     if (!equals || equals == only)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write COLUMN=VALUE, e.g. --only side=check", "--only '%.200s'", only);
     char column[128];
     snprintf(column, sizeof column, "%.*s", (int)(equals - only), only);
-    if (strcmp(column, "side") == 0 || pw_measured_find(input, column) >= 0) return PW_OK;
+    if (strcmp(column, "side") == 0 || pw_suite_has_label(suite, column) || pw_measured_find(input, column) >= 0) return PW_OK;
     const char *near = pw_nearest((const char *const *)input->names, column);
     char hint[256];
     if (near) snprintf(hint, sizeof hint, "did you mean '%s'?", near);
@@ -115,7 +125,7 @@ static void *predict_rows(void *argument) {
         pw_status status = PW_OK;
         bool is_wanted = true;
         for (uint32_t i = 0; is_wanted && i < w->options->only_count; i++)
-            is_wanted = matches(w->context, row, w->options->only[i]);
+            is_wanted = matches(w->suite, w->context, row, w->options->only[i]);
         if (!is_wanted)
             snprintf(w->predictions[row].why, sizeof w->predictions[row].why, "left out by --only");
         else if (w->context->interrupt && *w->context->interrupt)
@@ -191,7 +201,7 @@ static pw_status choose_groups(const pw_suite *suite, const pw_measured *input, 
     *count = 0;
     for (uint32_t b = 0; b < wanted; b++) {
         const char *column = options->by ? options->by[b] : suite->by[b];
-        bool derived = strcmp(column, "side") == 0 || (suite->interval && strcmp(column, "class") == 0);
+        bool derived = strcmp(column, "side") == 0 || pw_suite_has_label(suite, column) || (suite->interval && strcmp(column, "class") == 0);
         if (derived || pw_measured_find(input, column) >= 0) {
             kept[(*count)++] = column;
         } else if (options->by) {
@@ -205,11 +215,11 @@ static pw_status choose_groups(const pw_suite *suite, const pw_measured *input, 
 }
 
 /* Leaves out the derived rows that --only does not want. */
-static void leave_out(const pw_validation_context *context, const pw_validation_options *options, pw_prediction *predictions) {
+static void leave_out(const pw_suite *suite, const pw_validation_context *context, const pw_validation_options *options, pw_prediction *predictions) {
     for (uint32_t row = 0; row < context->input->rows; row++)
         for (uint32_t i = 0; i < options->only_count && predictions[row].ran; i++) {
             const char *only = options->only[i];
-            bool wanted = strncmp(only, "side=", 5) == 0 ? is_among(only + 5, predictions[row].side) : matches(context, row, only);
+            bool wanted = strncmp(only, "side=", 5) == 0 ? is_among(only + 5, predictions[row].side) : matches(suite, context, row, only);
             if (wanted) continue;
             predictions[row].ran = false;
             snprintf(predictions[row].why, sizeof predictions[row].why, "left out by --only");
@@ -226,8 +236,8 @@ static pw_status run_derived(const pw_suite *suite, const pw_catalogue *catalogu
     const char *const *by = NULL;
     PW_TRY(choose_groups(suite, derived.input, options, arena, &by, &derived.by_count, error));
     derived.by = by;
-    for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(derived.input, options->only[i], error));
-    leave_out(&(pw_validation_context){.input = derived.input}, options, (pw_prediction *)derived.predictions);
+    for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(suite, derived.input, options->only[i], error));
+    leave_out(suite, &(pw_validation_context){.input = derived.input}, options, (pw_prediction *)derived.predictions);
     *validation = derived;
     return PW_OK;
 }
@@ -261,7 +271,7 @@ pw_status pw_validation_run(const pw_suite *suite, const pw_catalogue *catalogue
     const char *const *by = NULL;
     uint32_t by_count = 0;
     PW_TRY(choose_groups(suite, input, options, arena, &by, &by_count, error));
-    for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(input, options->only[i], error));
+    for (uint32_t i = 0; i < options->only_count; i++) PW_TRY(check_only(suite, input, options->only[i], error));
     pw_prediction *predictions = pw_arena_alloc(arena, (input->rows + 1u) * sizeof *predictions);
     if (!predictions) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     pw_status status = suite->prepare ? suite->prepare(&context, error) : PW_OK;

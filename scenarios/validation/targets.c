@@ -98,7 +98,7 @@ static pw_status read_condition(const pw_measured *table, uint32_t row, const ch
 static bool holds(const pw_validation *v, uint32_t row, const condition *c) {
     if (c->at_least) return quantity_of(v->input, row, c->column) >= c->number;
     const pw_prediction *p = &v->predictions[row];
-    const char *cell = pw_measured_text(v->input, row, c->column);
+    const char *cell = pw_suite_text(v->suite, v->input, row, c->column);
     if (strcmp(c->column, "side") == 0) cell = p->side;
     else if (strcmp(c->column, "class") == 0 && v->suite->interval) cell = p->step_class ? p->step_class : "";
     return is_among(c->values, c->length, cell);
@@ -109,7 +109,7 @@ static pw_status choose_rows(const pw_measured *table, uint32_t target, const pw
     for (const char *text = pw_measured_text(table, target, "only"); *text;) {
         condition c = {0};
         PW_TRY(read_condition(table, target, &text, &c, error));
-        bool known = strcmp(c.column, "side") == 0 || (strcmp(c.column, "class") == 0 && v->suite->interval) ||
+        bool known = strcmp(c.column, "side") == 0 || pw_suite_has_label(v->suite, c.column) || (strcmp(c.column, "class") == 0 && v->suite->interval) ||
                      (strcmp(c.column, "flops") == 0 && c.at_least) || pw_measured_find(v->input, c.column) >= 0;
         if (!known)
             return pw_fail(error, PW_BAD_INPUT, table->file, table->lines[target], NULL, "suite %s has no column '%s'",

@@ -39,6 +39,7 @@ typedef struct pw_prediction {
     char why[400];    /* not ran: the reason, on one line */
     const char *side; /* "fit", "check", or "" when the row's family is in no split */
     double measured, plain, stack, baseline; /* stack: as plain where the software has no factor on file */
+    double second;          /* of suites with a second baseline */
     const char *step_class; /* of suites with intervals: the regime, in static storage; NULL: no class has been made for it */
     double low, high;       /* the interval that goes with stack; both 0: none on file */
 } pw_prediction;
@@ -64,6 +65,7 @@ typedef struct pw_suite {
     const char *const *required; /* columns an input must have; NULL-terminated */
     const char *const *by;       /* groups of the readable report; NULL-terminated */
     const char *baseline;        /* one sentence: what the baseline is */
+    const char *second;          /* the same of a second baseline; NULL: there is none */
     pw_status (*prepare)(pw_validation_context *context, pw_error *error);
     /* Fills *prediction for one row. Called from several threads, each row once. A failure that lies in the row itself
      * (an unreadable cell, say) makes it a skipped row with file:line and the reason; others end the run. */
@@ -74,9 +76,17 @@ typedef struct pw_suite {
     const struct pw_suite *from;
     pw_status (*derive)(const struct pw_validation *base, pw_arena *arena, struct pw_validation *derived, pw_error *error);
     bool interval; /* predictions carry intervals: reports say how many measured values lie within */
+    /* Columns that follow from a row's cells, for groups, --only and targets: NULL-terminated names, and the text of one in static
+     * storage. NULL: the suite has none. */
+    const char *const *labels;
+    const char *(*label)(const pw_measured *input, uint32_t row, const char *column);
     bool ratio; /* values are ratios: reports also say how often the prediction is on the right side of 1 */
 } pw_suite;
 extern const pw_suite *const pw_suite_table[]; /* ends with NULL */
+
+/* Whether the suite derives the column, and the text of a cell: a label's, else the input's. */
+bool pw_suite_has_label(const pw_suite *suite, const char *column);
+const char *pw_suite_text(const pw_suite *suite, const pw_measured *input, uint32_t row, const char *column);
 
 /* Side of a row: looks its keys (the split's columns before "side") up in the split. "" when it is not listed. */
 const char *pw_validation_side(const pw_measured *split, const pw_measured *measured, uint32_t row);
@@ -95,7 +105,7 @@ pw_score pw_validation_score(const double *relative_errors, uint32_t count);
 #define PW_RATIO_NOISE 0.02
 double pw_validation_sign_pct(const double *measured, const double *predicted, uint32_t count, uint32_t *n);
 
-typedef enum pw_variant { PW_VARIANT_PLAIN, PW_VARIANT_STACK, PW_VARIANT_BASELINE, PW_VARIANT_COUNT } pw_variant;
+typedef enum pw_variant { PW_VARIANT_PLAIN, PW_VARIANT_STACK, PW_VARIANT_BASELINE, PW_VARIANT_SECOND, PW_VARIANT_COUNT } pw_variant;
 
 typedef struct pw_validation_options {
     const char *data;           /* NULL: what ships */
@@ -131,6 +141,6 @@ pw_status pw_validation_write_text(const pw_validation *validation, pw_file *out
 pw_status pw_validation_write_json(const pw_validation *validation, pw_file *out, pw_arena *arena, pw_error *error);
 pw_status pw_validation_write_csv(const pw_validation *validation, pw_file *out, pw_error *error);
 
-extern const pw_suite pw_suite_training, pw_suite_knobs, pw_suite_memory, pw_suite_batches, pw_suite_gemm, pw_suite_attention;
+extern const pw_suite pw_suite_training, pw_suite_knobs, pw_suite_memory, pw_suite_batches, pw_suite_gemm, pw_suite_attention, pw_suite_collectives;
 
 #endif

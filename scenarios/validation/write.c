@@ -7,7 +7,7 @@
 #include "sim/json.h"
 #include "sim/stats.h"
 
-static const char *const variant_names[PW_VARIANT_COUNT] = {"plain", "stack", "baseline"};
+static const char *const variant_names[PW_VARIANT_COUNT] = {"plain", "stack", "baseline", "second"};
 
 pw_score pw_validation_score(const double *relative_errors, uint32_t count) {
     pw_error_summary summary;
@@ -29,7 +29,7 @@ double pw_validation_sign_pct(const double *measured, const double *predicted, u
 }
 
 static double value_of(const pw_prediction *prediction, pw_variant variant) {
-    return variant == PW_VARIANT_PLAIN ? prediction->plain
+    return variant == PW_VARIANT_SECOND ? prediction->second : variant == PW_VARIANT_PLAIN ? prediction->plain
            : variant == PW_VARIANT_STACK ? prediction->stack
                                          : prediction->baseline;
 }
@@ -40,7 +40,7 @@ static const char *group_value(const pw_validation *v, uint32_t row, const char 
         const char *name = v->predictions[row].step_class;
         return name ? name : "";
     }
-    return pw_measured_text(v->input, row, column);
+    return pw_suite_text(v->suite, v->input, row, column);
 }
 
 /* --- Groups of rows ------------------------------------------------------------------------------------------------- */
@@ -178,6 +178,9 @@ static void print_rows(const grouping *g, pw_file *out, const char *title, uint3
     make_printable(title, 34, name, sizeof name);
     if (!scores[PW_VARIANT_PLAIN].n) return;
     print_score(out, name, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
+    if (g->v->suite->second)
+        pw_file_print(out, "  %7.1f %6.1f %6.1f", scores[PW_VARIANT_SECOND].mape_pct, scores[PW_VARIANT_SECOND].median_pct,
+                      scores[PW_VARIANT_SECOND].p90_pct);
     if (g->v->suite->ratio) {
         uint32_t n;
         double plain = sign_of_rows(g, PW_VARIANT_PLAIN, first, count, &n);
@@ -213,10 +216,13 @@ pw_status pw_validation_write_text(const pw_validation *v, pw_file *out, pw_aren
     grouping g;
     PW_TRY(grouping_make(v, arena, &g, error));
     group_rows(&g, NULL, false);
-    pw_file_print(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n\n", v->suite->text, g.entry_count,
+    pw_file_print(out, "validation: %s\n%u of %u rows ran, %s\nbaseline: %s\n", v->suite->text, g.entry_count,
                   v->input->rows, "errors in % of the measured value", v->suite->baseline);
+    if (v->suite->second) pw_file_print(out, "second baseline: %s\n", v->suite->second);
+    pw_file_text(out, "\n");
     pw_file_print(out, "  %-34s %5s %7s %7s %7s %7s %7s  %5s %6s %6s  %7s %6s %6s", "", "n", "bias", "MAPE", "median", "p90", "worst",
             "stack", "median", "p90", "base:M", "median", "p90");
+    if (v->suite->second) pw_file_print(out, "  %7s %6s %6s", "second:M", "median", "p90");
     if (v->suite->ratio) pw_file_print(out, "  %5s %6s %6s", "sign:n", "right", "base");
     if (v->suite->interval) pw_file_print(out, "  %6s", "within");
     pw_file_text(out, "\n");
@@ -269,8 +275,10 @@ pw_status pw_validation_write_json(const pw_validation *v, pw_file *out, pw_aren
     pw_json_integer(&json, "rows", v->input->rows);
     pw_json_text(&json, "unit", v->suite->unit);
     pw_json_text(&json, "baseline", v->suite->baseline);
+    if (v->suite->second) pw_json_text(&json, "second", v->suite->second);
     pw_json_array(&json, "variants");
     for (int variant = 0; variant < PW_VARIANT_COUNT; variant++) {
+        if (variant == PW_VARIANT_SECOND && !v->suite->second) continue;
         pw_json_object(&json, NULL);
         pw_json_text(&json, "name", variant_names[variant]);
         pw_json_object(&json, "all");
