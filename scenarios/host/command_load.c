@@ -43,17 +43,48 @@ static pw_status read_limits(const pw_arguments *arguments, pw_script_limits *li
     return PW_OK;
 }
 
-pw_status pw_command_load(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
-                          pw_scenario *scenario, pw_error *error) {
+/* Options that stand for a field of the cluster. */
+static const struct {
+    const char *option, *field;
+} cluster_options[] = {{"server", "cluster.node.server"}, {"nodes", "cluster.nodes"}, {"gpus-per-node", "cluster.node.gpus"}};
+enum { CLUSTER_OPTIONS = sizeof cluster_options / sizeof *cluster_options };
+
+static pw_status load(const pw_host *host, const pw_arguments *arguments, const char *file, bool has_cluster_options,
+                      pw_catalogue *catalogue, pw_arena *arena, pw_scenario *scenario, pw_error *error) {
     pw_scenario_options options = {.allocator = host->allocator, .catalogue = catalogue, .interrupt = host->interrupt};
     PW_TRY(pw_command_seed(arguments, &options.seed, error));
     PW_TRY(read_limits(arguments, &options.limits, error));
-    const char **overrides = pw_arena_alloc(arena, ((size_t)arguments->option_count + 1) * sizeof *overrides);
+    const char **overrides = pw_arena_alloc(arena, ((size_t)arguments->option_count + CLUSTER_OPTIONS + 1) * sizeof *overrides);
     if (!overrides) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
-    for (const char *text; (text = pw_arguments_each(arguments, "set", options.override_count));)
+    for (int i = 0; has_cluster_options && i < CLUSTER_OPTIONS; i++) {
+        const char *value = pw_arguments_value(arguments, cluster_options[i].option, NULL);
+        char text[256];
+        if (!value) continue;
+        snprintf(text, sizeof text, "%s=%.200s", cluster_options[i].field, value);
+        overrides[options.override_count] = pw_arena_text(arena, text);
+        if (!overrides[options.override_count++]) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    }
+    int given = 0;
+    for (const char *text; (text = pw_arguments_each(arguments, "set", given)); given++)
         overrides[options.override_count++] = text;
     options.overrides = overrides;
-    return pw_scenario_load(arguments->operands[0], &options, arena, scenario, error);
+    return pw_scenario_load(file, &options, arena, scenario, error);
+}
+
+pw_status pw_command_load(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
+                          pw_scenario *scenario, pw_error *error) {
+    return load(host, arguments, arguments->operands[0], false, catalogue, arena, scenario, error);
+}
+
+pw_status pw_command_load_cluster(const pw_host *host, const pw_arguments *arguments, const char *file, pw_catalogue *catalogue,
+                                  pw_arena *arena, pw_scenario *scenario, pw_error *error) {
+    const char *server = pw_arguments_value(arguments, "server", NULL);
+    if (!file && !server)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write --server \"DGX H100\" --nodes 4, or the name of a scenario's file",
+                       "%s needs a cluster", arguments->command->name);
+    PW_TRY(load(host, arguments, file, true, catalogue, arena, scenario, error));
+    if (!file) scenario->title = server;
+    return PW_OK;
 }
 
 int pw_command_with_catalogue(pw_host *host, const pw_arguments *arguments, pw_command_body *body) {

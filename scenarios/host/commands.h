@@ -5,7 +5,7 @@
 #include "scenarios/host/command.h"
 #include "scenarios/host/scenario.h"
 
-extern const pw_command pw_command_run, pw_command_describe, pw_command_catalogue, pw_command_explain,
+extern const pw_command pw_command_run, pw_command_collective, pw_command_describe, pw_command_catalogue, pw_command_explain,
     pw_command_validate, pw_command_calibrate, pw_command_import, pw_command_version, pw_command_help;
 
 /* Options that every command which loads a scenario shares, for its table. */
@@ -20,6 +20,10 @@ extern const pw_command pw_command_run, pw_command_describe, pw_command_catalogu
 /* Loads the catalogue and the scenario named by the first operand, with those options. */
 pw_status pw_command_load(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_scenario *scenario, pw_error *error);
+/* The same with a file (NULL: none, the options describe the cluster) and the options --server, --nodes and --gpus-per-node,
+ * which change its cluster before --set does. */
+pw_status pw_command_load_cluster(const pw_host *host, const pw_arguments *arguments, const char *file, pw_catalogue *catalogue,
+                                  pw_arena *arena, pw_scenario *scenario, pw_error *error);
 /* Loads the catalogue, runs body, prints its error; returns the exit code. */
 typedef pw_status pw_command_body(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                                   pw_error *error);

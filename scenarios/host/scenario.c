@@ -39,6 +39,17 @@ static pw_status fill_root(loading *load, int index) {
                    record->kind->name, load->root->name);
 }
 
+/* No file: a scenario of defaults, with a cluster of defaults, for overrides to fill. */
+static pw_status fill_defaults(loading *load) {
+    pw_filler *b = &load->filler;
+    PW_CHECK(load->root == &pw_scenario_kind);
+    pw_scenario_desc *desc = load->desc;
+    PW_TRY(pw_description_defaults(&pw_scenario_kind, desc, b->arena, &b->error));
+    desc->cluster = pw_arena_alloc(b->arena, sizeof *desc->cluster);
+    if (!desc->cluster) return pw_fail(&b->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    return pw_description_defaults(&pw_cluster_kind, desc->cluster, b->arena, &b->error);
+}
+
 static int build(lua_State *L) {
     loading *load = lua_touserdata(L, 1);
     lua_rawgetp(L, LUA_REGISTRYINDEX, load);
@@ -96,8 +107,8 @@ pw_status pw_scenario_load_as(const char *path, const pw_scenario_options *optio
     PW_TRY(pw_script_create(options->allocator, &options->limits, options->seed, options->interrupt, &b->script, error));
     b->L = pw_script_lua(b->script);
     pw_script_set_root(b->script, root);
-    pw_status status = pw_script_run(b->script, path, &b->error);
-    if (status == PW_OK) {
+    pw_status status = path ? pw_script_run(b->script, path, &b->error) : fill_defaults(&load);
+    if (path && status == PW_OK) {
         lua_rawsetp(b->L, LUA_REGISTRYINDEX, &load); /* overwrites nothing: the address is ours */
         status = pw_script_protect(b->script, build, &load, &b->error);
         if (status == PW_OK) status = load.status;
@@ -108,7 +119,7 @@ pw_status pw_scenario_load_as(const char *path, const pw_scenario_options *optio
     scenario->origins = b->origins;
     scenario->origin_count = b->origin_count;
     scenario->notes = b->notes;
-    scenario->file = pw_arena_text(arena, path);
+    scenario->file = pw_arena_text(arena, path ? path : "podwright");
     scenario->title = scenario->file ? file_name(scenario->file) : NULL;
     if (status == PW_OK && !scenario->title) status = pw_fail(&b->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
     pw_script_destroy(b->script);

@@ -40,7 +40,7 @@ typedef struct pw_scenario_options {
     const volatile int *interrupt;
 } pw_scenario_options;
 
-/* Everything in *scenario lives in arena. */
+/* Everything in *scenario lives in arena. path NULL: a scenario with a cluster of defaults, which the overrides fill. */
 pw_status pw_scenario_load(const char *path, const pw_scenario_options *options, pw_arena *arena, pw_scenario *scenario,
                            pw_error *error);
 /* The same for a file that returns a record of kind root, into desc; constructors are those of the kinds that root reaches.
