@@ -1,6 +1,7 @@
-/* podwright calibrate: parameters that only whole training steps show, fitted on the fit rows that ship. */
+/* podwright calibrate: parameters that only whole training steps show, fitted on the fit rows that ship; logs of benchmarks. */
 #include <string.h>
 
+#include "scenarios/host/calibrate_import.h"
 #include "scenarios/host/calibrate_steps.h"
 #include "scenarios/host/commands.h"
 #include "scenarios/validation/intervals.h"
@@ -9,19 +10,23 @@
 static pw_status calibrate(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                            pw_error *error) {
     const char *what = arguments->operands[0];
+    if (strcmp(what, "import") == 0) return pw_calibrate_import(host, arguments, catalogue, arena, error);
+    PW_TRY(pw_calibrate_no_import_options(arguments, error));
     if (strcmp(what, "steps") == 0) {
         if (arguments->operand_count < 2)
             return pw_fail(error, PW_BAD_INPUT, NULL, 0, "podwright calibrate steps measured.csv", "steps needs a file of measured steps");
+        if (arguments->operand_count > 2)
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "steps reads one file, not also '%.200s'", arguments->operands[2]);
         return pw_calibrate_steps(host, catalogue, arguments->operands[1], pw_arguments_value(arguments, "output", NULL), arena, error);
     }
     if (arguments->operand_count > 1)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "only steps reads a file", "calibrate %.100s does not take '%.200s'", what,
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "only steps and import read files", "calibrate %.100s does not take '%.200s'", what,
                        arguments->operands[1]);
     pw_refit_kind kind = PW_REFIT_CLOCKS;
     bool intervals = strcmp(what, "intervals") == 0;
     if (strcmp(what, "stacks") == 0) kind = PW_REFIT_STACKS;
     else if (!intervals && strcmp(what, "clocks") != 0)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, stacks, intervals or steps", "unknown parameter '%.200s'", what);
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, stacks, intervals, steps or import", "unknown parameter '%.200s'", what);
     pw_file *file = NULL;
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
     pw_status status = intervals ? pw_intervals_write(catalogue, host->interrupt, file, arena, error)
@@ -33,9 +38,10 @@ static int run(pw_host *host, const pw_arguments *arguments) {
     return pw_command_with_catalogue(host, arguments, calibrate);
 }
 
-static const pw_option options[] = {{'o', "output", "FILE", false, "write the table to FILE"}, PW_HELP_OPTION, {0}};
+static const pw_option options[] = {
+    {'o', "output", "FILE", false, "write the table to FILE"}, PW_CALIBRATE_IMPORT_OPTIONS, PW_HELP_OPTION, {0}};
 const pw_command pw_command_calibrate = {
-    "calibrate", "WHAT [FILE]", "fit parameters that only whole training steps show",
+    "calibrate", "WHAT [FILE...]", "fit parameters that only whole training steps show; import logs of benchmarks",
     "WHAT is clocks (the clock that a GPU sustains, per architecture or GPU and width of operands) or stacks (the factor\n"
     "of a software stack on kernel and host time) or intervals (how far published steps lie from predicted ones). Only fit rows of the shipped measurements take part; each row gives the\n"
     "value at which its prediction meets the measurement, and the table holds the median and quartiles, whole families\n"
@@ -43,5 +49,8 @@ const pw_command pw_command_calibrate = {
     "  podwright calibrate steps measured.csv\n"
     "fits the factor of a stack to steps of your own: a CSV with the columns scenario (a Lua file beside it), measured_s and, if\n"
     "wanted, set (job.micro_batch=2; cluster.nodes=4). It prints every step with its errors, the factor and what so many steps can\n"
-    "say; -o FILE writes the table stack-factors with the fitted row.\n",
-    options, 1, 2, run};
+    "say; -o FILE writes the table stack-factors with the fitted row.\n"
+    "  podwright calibrate import LOG... -o measured.csv\n"
+    "reads what nccl-tests (text or JSON) and rccl-tests print and writes one row per size, for `podwright validate collectives --data\n"
+    "measured.csv`. What it leaves out, and rows that contradict themselves, are told on stderr. The environment is never copied.\n",
+    options, 1, 1000, run};
