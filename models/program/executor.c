@@ -231,6 +231,8 @@ static pw_status check_all(const pw_executor_config *configs, const pw_job *cons
     for (uint32_t j = 0; j < count && status == PW_OK; j++)
         if (configs[j].messages && count > 1)
             status = pw_fail(error, PW_UNSUPPORTED, NULL, 0, "run the jobs without it", "message mode is for one job alone");
+        else if (configs[j].messages && configs[j].watch)
+            status = pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave the watch away", "links are not watched in message mode");
     return status;
 }
 
@@ -248,6 +250,7 @@ static pw_executor *new_executor(const pw_executor_config *config, const pw_job 
     x->share = share;
     share->executors[share->count++] = x;
     share->left++;
+    if (config->watch) watch_join(config->watch, x);
     return x;
 }
 
@@ -280,6 +283,7 @@ static pw_status create_all(const pw_executor_config *configs, const pw_job *con
     }
     for (uint32_t j = 0; j < count; j++) PW_TRY(prepare_usage(executors[j], error));
     PW_TRY(fold_all(share, apart, apart_count, error));
+    if (configs->watch && !watch_prepare(configs->watch)) return no_memory(jobs[0], error);
     for (uint32_t j = 0; j < count; j++) PW_TRY(prepare(executors[j], error));
     return PW_OK;
 }
@@ -329,6 +333,7 @@ void pw_executor_destroy(pw_executor *x) {
     pw_free(&allocator, x->plans, x->plan_capacity * sizeof *x->plans);
     pw_free(&allocator, x->plan_buckets, x->plan_bucket_count * sizeof *x->plan_buckets);
     pw_free(&allocator, x->uses, x->use_capacity * sizeof *x->uses);
+    pw_free(&allocator, x->use_links, x->use_link_capacity * sizeof *x->use_links);
     pw_free(&allocator, x->gpus, x->gpu_capacity * sizeof *x->gpus);
     segment_memo_destroy(x->memo);
     pw_arena_destroy(x->arena);
@@ -366,6 +371,7 @@ pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part) {
     link_share *share = x->share;
     uint32_t index = share->folded ? share->classes.class_of_link[link] : link;
     if (index == PW_NONE) return PW_OK; /* nobody uses it */
+    if (x->config.watch) watch_change(x->config.watch);
     if (share->folded) {
         share->classes.links[index].bandwidth_Bps = amount;
         flow_convert_all(x, index);

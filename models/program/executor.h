@@ -12,6 +12,7 @@
 #define PW_MODELS_EXECUTOR_H
 
 #include "models/program/program.h"
+#include "models/program/watch.h"
 #include "sim/event.h"
 #include "sim/fluid.h"
 #include "sim/record.h"
@@ -26,6 +27,7 @@ typedef struct pw_executor_config {
     double clock_ratio;    /* of every GPU; 1: reference clock */
     bool fold;
     bool messages;         /* collectives message by message instead of fluid; for checks and programs in C */
+    pw_watch *watch;       /* NULL: links are not watched; else the same for all executors made together, not in message mode */
     pw_time start;         /* spans count from here; not before now */
     uint32_t repeats;      /* the whole job so often, each time when all ranks have ended; 0 means 1 */
     pw_time gap;           /* between one end and the next start */

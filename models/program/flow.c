@@ -1,4 +1,4 @@
-/* The fluid phase of transfers in a folded run.
+/* The fluid phase of transfers, in a folded run (unfolded, all of them are activities).
  *
  * While the caps of all transfers over a link fit into it together, none of them feels the others: each runs at its cap, and
  * its end is known when it starts. That is one timer. Where the caps of a link's transfers no longer fit, all that
@@ -19,11 +19,9 @@ static const flow_use *uses_of(const pw_executor *x, const flow_run *flow, uint3
     return class ? class->uses : NULL;
 }
 
-static bool capped(const plan *p) { return p->cap_Bps > 0 && p->cap_Bps <= 1e300; }
-
 static double demand_of(const pw_executor *x, const flow_run *flow, const flow_use *use) {
     const plan *p = &x->plans[flow->plan];
-    return capped(p) ? use->load * p->cap_Bps : INFINITY;
+    return plan_capped(p) ? use->load * p->cap_Bps : INFINITY;
 }
 
 /* Binding links of a flow come or go. */
@@ -53,6 +51,7 @@ static void flow_done(pw_sim *sim, void *object, uint64_t index) {
     pw_executor *x = object;
     flow_run flow = x->flows[index];
     if (!flow.timed) vacate(x, &flow);
+    if (x->config.watch) watch_end(x->config.watch, flow.watched);
     x->flows[index].live = false;
     x->flows[index].next = x->flow_free;
     x->flow_free = (uint32_t)index;
@@ -74,11 +73,11 @@ static pw_time ticks_at_cap(const pw_executor *x, const plan *p) {
     return (double)whole + 8 * DBL_EPSILON * ticks < ticks ? whole + 1 : whole;
 }
 
-static void share(pw_executor *x, uint32_t index, double work) {
+static pw_activity_id share(pw_executor *x, uint32_t index, double work) {
     const plan *p = &x->plans[x->flows[index].plan];
-    pw_activity_start(x->config.fluid, p->route,
-                      &(pw_activity_config){
-                          .work = work, .rate_cap = p->cap_Bps, .done = flow_done, .object = x, .argument = index});
+    return pw_activity_start(x->config.fluid, p->route,
+                             &(pw_activity_config){
+                                 .work = work, .rate_cap = p->cap_Bps, .done = flow_done, .object = x, .argument = index});
 }
 
 static bool uses_link(const pw_executor *x, const flow_run *flow, uint32_t link) {
@@ -101,7 +100,8 @@ static void convert(pw_executor *x, uint32_t index) {
     vacate(x, flow);
     flow->timed = false;
     occupy(x, flow, false);
-    share(x, index, left);
+    pw_activity_id activity = share(x, index, left);
+    if (x->config.watch) watch_convert(x->config.watch, flow->watched, activity);
 }
 
 /* The timed flows of all executors over a link become activities. */
@@ -120,7 +120,7 @@ void flow_convert_all(pw_executor *x, uint32_t link) {
 static bool fits(pw_executor *x, const flow_run *flow) {
     uint32_t count;
     const flow_use *uses = uses_of(x, flow, &count);
-    bool all = capped(&x->plans[flow->plan]);
+    bool all = plan_capped(&x->plans[flow->plan]);
     for (uint32_t u = 0; u < count; u++) {
         const link_class *link = &x->fold->links[uses[u].link_class];
         const link_demand *on = &x->share->demands[uses[u].link_class];
@@ -133,7 +133,7 @@ static bool fits(pw_executor *x, const flow_run *flow) {
 
 void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uint64_t argument) {
     const plan *p = &x->plans[plan_index];
-    if (!x->fold->folded) {
+    if (!x->fold->folded && !x->config.watch) {
         pw_activity_start(x->config.fluid, p->route,
                           &(pw_activity_config){
                               .work = p->bytes, .rate_cap = p->cap_Bps, .done = done, .object = x, .argument = argument});
@@ -150,9 +150,11 @@ void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uin
     }
     flow_run *flow = &x->flows[index];
     *flow = (flow_run){.plan = plan_index, .since = pw_sim_now(x->config.sim), .done = done, .argument = argument};
-    flow->timed = fits(x, flow) && !p->limited;
+    flow->timed = x->fold->folded && fits(x, flow) && !p->limited;
     flow->live = true;
     occupy(x, flow, flow->timed);
+    pw_activity_id activity = {0};
     if (flow->timed) flow->timer = pw_event_after(x->config.sim, ticks_at_cap(x, p), flow_due, x, index);
-    else share(x, index, p->bytes);
+    else activity = share(x, index, p->bytes);
+    if (x->config.watch) flow->watched = watch_begin(x->config.watch, x, plan_index, flow->timed, activity);
 }

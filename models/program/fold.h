@@ -31,7 +31,8 @@ typedef struct flow_class {
 } flow_class;
 
 typedef struct link_class {
-    double bandwidth_Bps;
+    double bandwidth_Bps; /* now */
+    double whole_Bps;     /* undamaged */
     pw_link_kind kind;
     uint32_t links;
     bool binding; /* false: some other class is never less loaded, so this one cannot limit */

@@ -275,7 +275,8 @@ pw_status link_table_classify(link_table *table, const pw_cluster *cluster, pw_a
                 for (uint32_t n = node; table->nodes[n].parent != PW_NONE; n = table->nodes[n].parent)
                     pressure += table->nodes[n].load / info->bandwidth_Bps;
                 keys[f->link_count] = (class_key){pressure, f->link_count, node};
-                f->links[f->link_count] = (link_class){.bandwidth_Bps = info->bandwidth_Bps, .kind = info->kind};
+                f->links[f->link_count] = 
+                    (link_class){.bandwidth_Bps = info->bandwidth_Bps, .whole_Bps = info->bandwidth_Bps, .kind = info->kind};
                 class_of_node[node] = f->link_count++;
             }
             f->class_of_link[l] = class_of_node[node];

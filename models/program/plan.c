@@ -67,17 +67,20 @@ pw_capacity_id plan_link(pw_executor *x, pw_link link) {
     return capacity(x, link, pw_fabric_link(pw_cluster_fabric(x->config.cluster), link)->bandwidth_Bps);
 }
 
-static void add_use(pw_executor *x, pw_capacity_id id, double weight) {
+/* link: index into the share's capacities; PW_NONE: no link. */
+static void add_use(pw_executor *x, pw_capacity_id id, uint32_t link, double weight) {
     if (weight <= 0) return;
-    if (pw_grow(&x->allocator, (void **)&x->uses, &x->use_capacity, x->use_count + 1, sizeof *x->uses)) {
+    if (pw_grow(&x->allocator, (void **)&x->uses, &x->use_capacity, x->use_count + 1, sizeof *x->uses) ||
+        pw_grow(&x->allocator, (void **)&x->use_links, &x->use_link_capacity, x->use_count + 1, sizeof *x->use_links)) {
         no_memory(x);
         return;
     }
+    x->use_links[x->use_count] = link;
     x->uses[x->use_count++] = (pw_use){id, weight};
 }
 
 void plan_add_link(void *object, pw_link link, double load) {
-    add_use(object, plan_link(object, link), load);
+    add_use(object, plan_link(object, link), link, load);
 }
 
 static void route_folded(pw_executor *x, plan *p, flow_kind kind) {
@@ -85,7 +88,8 @@ static void route_folded(pw_executor *x, plan *p, flow_kind kind) {
     PW_CHECK(p->flow != NULL);
     for (uint32_t i = 0; i < p->flow->use_count; i++) {
         const link_class *links = &x->fold->links[p->flow->uses[i].link_class];
-        if (links->binding) add_use(x, capacity(x, p->flow->uses[i].link_class, links->bandwidth_Bps), p->flow->uses[i].load);
+        uint32_t index = p->flow->uses[i].link_class;
+        if (links->binding) add_use(x, capacity(x, index, links->bandwidth_Bps), index, p->flow->uses[i].load);
     }
 }
 
@@ -94,12 +98,27 @@ pw_route_id plan_route(pw_executor *x) {
     return pw_fluid_route(x->config.fluid, x->use_count ? x->uses : none, (uint32_t)x->use_count);
 }
 
+/* For the watch: uses of one link add up. */
+static bool keep_uses(pw_executor *x, plan *p) {
+    flow_use *uses = pw_arena_alloc(x->arena, (x->use_count + 1) * sizeof *uses);
+    p->uses = uses;
+    for (size_t i = 0; uses && i < x->use_count; i++) {
+        uint32_t u = 0;
+        if (x->use_links[i] == PW_NONE) continue;
+        while (u < p->use_count && uses[u].link_class != x->use_links[i]) u++;
+        if (u == p->use_count) uses[p->use_count++] = (flow_use){.link_class = x->use_links[i]};
+        uses[u].load += x->uses[i].weight;
+    }
+    return uses != NULL;
+}
+
 static uint32_t finish(pw_executor *x, plan *p, const pw_collective_cost *cost) {
     p->alpha_s = cost->alpha_s;
     p->cap_Bps = cost->cap_Bps;
     p->sms = cost->sms;
     p->memory_Bps = cost->memory_Bps;
     p->routed = x->use_count > 0;
+    if (x->config.watch && !p->flow && !keep_uses(x, p)) return no_memory(x), PW_NONE;
     p->route = plan_route(x);
     return pw_sim_error(x->config.sim)->status == PW_OK ? keep(x, p) : PW_NONE;
 }
@@ -211,7 +230,7 @@ uint32_t plan_io(pw_executor *x, uint32_t rank_class, const pw_op *op) {
     if (x->fold->folded) route_folded(x, &made, FLOW_IO);
     pw_use uses[2];
     uint32_t count = store_uses(x, rank_class, op, uses);
-    for (uint32_t u = 0; u < count; u++) add_use(x, uses[u].capacity, uses[u].weight);
+    for (uint32_t u = 0; u < count; u++) add_use(x, uses[u].capacity, PW_NONE, uses[u].weight);
     made.limited = count > 0;
     return finish(x, &made, &cost);
 }
@@ -221,4 +240,37 @@ void plan_finished(pw_executor *x, const plan *p) {
     if (p->kind != PLAN_COLLECTIVE) return;
     const group_class *group = &x->fold->groups[p->owner];
     x->totals.collective_bytes += p->bytes * group->members * group->groups;
+}
+
+double plan_count(const pw_executor *x, const plan *p) {
+    return p->kind == PLAN_COLLECTIVE ? x->fold->groups[p->owner].groups : x->fold->multiplicity[p->owner];
+}
+
+void plan_describe(const pw_executor *x, const plan *p, pw_watched_flow *flow) {
+    const pw_job *job = x->job;
+    flow->kind = p->kind == PLAN_COLLECTIVE ? 0 : p->kind == PLAN_MESSAGE ? 1 : p->kind == PLAN_COPY ? 2 : 3;
+    flow->what = p->detail;
+    flow->bytes = p->bytes;
+    flow->count = (uint32_t)plan_count(x, p);
+    flow->role = flow->from = flow->to = PW_NONE;
+    flow->members = 1;
+    if (p->kind == PLAN_COLLECTIVE) {
+        const group_class *group = &x->fold->groups[p->owner];
+        const pw_group_role *role = &job->group_roles[group->role];
+        const uint32_t *members = role->members + role->first[group->representative];
+        flow->role = group->role;
+        flow->members = group->members;
+        flow->from = job->gpu_of_rank[members[0]];
+        flow->to = job->gpu_of_rank[members[group->members - 1]];
+        return;
+    }
+    uint32_t rank = x->fold->representative[p->owner], gpu = job->gpu_of_rank[rank];
+    if (p->kind == PLAN_MESSAGE) {
+        flow->from = gpu;
+        flow->to = job->gpu_of_rank[job->peer_roles[p->detail].peer_of_rank[rank]];
+    } else if (p->detail & 1) { /* a copy to the host, or written */
+        flow->from = gpu;
+    } else {
+        flow->to = gpu;
+    }
 }

@@ -106,6 +106,8 @@ typedef struct plan {
     bool limited;           /* so does a store */
     double operations;      /* of a store, per transfer */
     flow_class *flow;       /* folded runs */
+    const flow_use *uses;   /* unfolded runs that are watched: of links */
+    uint32_t use_count;
     uint32_t next;          /* in its bucket */
 } plan;
 
@@ -113,6 +115,7 @@ typedef struct plan {
 typedef struct flow_run {
     uint32_t plan, next; /* next: in the free list */
     bool live, timed;    /* timed: at its cap until the timer ends it; else a fluid activity */
+    uint32_t watched;    /* its number there */
     pw_time since;
     pw_event_id timer;
     pw_event_handler *done;
@@ -195,7 +198,8 @@ struct pw_executor {
     size_t plan_count, plan_capacity;
     uint32_t *plan_buckets, plan_bucket_count;
     pw_use *uses; /* scratch */
-    size_t use_count, use_capacity;
+    uint32_t *use_links; /* what they are uses of: index into the share's capacities, PW_NONE: no link */
+    size_t use_count, use_capacity, use_link_capacity;
     uint32_t *gpus; /* scratch: a group's GPUs */
     size_t gpu_capacity;
 
@@ -208,6 +212,7 @@ struct pw_executor {
         pw_capacity_id bandwidth, operations; /* null: not made yet */
     } *stores;
     link_share *share;
+    uint32_t watched_as;           /* its number at the watch */
     pw_time origin;                /* its start; spans count from here */
     uint32_t round;                /* repetitions done */
     pw_time began, ended;          /* this repetition; all of them, PW_TIME_MAX: not yet */
@@ -261,6 +266,25 @@ uint32_t plan_gpus(pw_executor *x, const group_class *group);
 
 /* flow.c: the bytes of a plan, at its cap or what its links leave it; then done(sim, executor, argument). */
 void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uint64_t argument);
+
+/* What it puts on links, by index into the share's capacities. */
+static inline const flow_use *plan_uses(const plan *p, uint32_t *count) {
+    *count = p->flow ? p->flow->use_count : p->use_count;
+    return p->flow ? p->flow->uses : p->uses;
+}
+static inline bool plan_capped(const plan *p) { return p->cap_Bps > 0 && p->cap_Bps <= 1e300; }
+double plan_count(const pw_executor *x, const plan *p); /* equal transfers that it stands for */
+void plan_describe(const pw_executor *x, const plan *p, pw_watched_flow *flow);
+
+/* watch.c */
+void watch_join(pw_watch *watch, pw_executor *x);
+bool watch_prepare(pw_watch *watch); /* once links are classified; false when memory is out */
+uint32_t watch_begin(pw_watch *watch, const pw_executor *x, uint32_t plan_index, bool timed, pw_activity_id activity);
+void watch_convert(pw_watch *watch, uint32_t index, pw_activity_id activity);
+void watch_end(pw_watch *watch, uint32_t index);
+void watch_change(pw_watch *watch); /* a capacity changes now */
+/* Whether a transfer of a job that is to end is under way over the capacity; *who: whose. */
+bool watch_uses(const pw_watch *watch, uint32_t capacity, const pw_executor **who);
 
 void flow_convert_all(pw_executor *x, uint32_t link_class); /* timed flows over it become activities */
 

@@ -11,7 +11,14 @@ typedef struct together {
     uint32_t classes[MOST_JOBS];
     bool exact;
     uint64_t spans, hash;
+    double watched[MOST_JOBS][PW_LINK_KIND_COUNT], binned[MOST_JOBS], held[MOST_JOBS][MOST_JOBS];
+    double totals[MOST_JOBS][PW_LINK_KIND_COUNT];
+    bool met[MOST_JOBS][MOST_JOBS];
+    size_t flows;
+    double bytes_of_flows, longest_held_s;
 } together;
+
+static bool watching;
 
 typedef struct timing {
     double start_s, gap_s;
@@ -24,6 +31,33 @@ static void hash_all(void *object, const pw_span *s) {
     t->hash = hash_in(hash_in(hash_in(t->hash, (uint64_t)s->start), (uint64_t)s->end), s->cause);
 }
 
+static void read_watch(together *t, pw_watch *watch, const pw_cluster *cluster, pw_executor *const *executors, uint32_t count) {
+    pw_watch_close(watch);
+    for (uint32_t l = 0; l < pw_watch_links(watch); l++) {
+        pw_watched_link link = pw_watch_link(watch, l);
+        PW_EXPECT(link.links > 0 && link.peak > 0 && link.peak <= 1 + 1e-9);
+        pw_link_kind kind = pw_fabric_link(pw_cluster_fabric(cluster), link.link)->kind;
+        for (uint32_t j = 0; j < count; j++) {
+            t->watched[j][kind] += link.links * pw_watch_bytes(watch, l, j);
+            for (uint32_t b = 0; b < 20; b++) t->binned[j] += link.links * pw_watch_bin_bytes(watch, l, j, b);
+        }
+    }
+    for (uint32_t j = 0; j < count; j++) {
+        for (int k = 0; k < PW_LINK_KIND_COUNT; k++) t->totals[j][k] = pw_executor_get_totals(executors[j]).link_bytes[k];
+        for (uint32_t k = 0; k < count; k++) {
+            t->held[j][k] = pw_watch_held_s(watch, j, k);
+            t->met[j][k] = pw_watch_met(watch, j, k);
+        }
+    }
+    const pw_watched_flow *flows = pw_watch_flows(watch, &t->flows, NULL);
+    for (size_t f = 0; f < t->flows; f++) {
+        t->bytes_of_flows += flows[f].bytes * flows[f].count * (flows[f].kind == 0 ? flows[f].members : 1);
+        t->longest_held_s = fmax(t->longest_held_s, flows[f].held_s);
+        PW_EXPECT((flows[f].held_s > 0) == (flows[f].limit != PW_NONE));
+        PW_EXPECT(flows[f].bytes <= flows[f].free_Bps * pw_time_to_seconds(flows[f].end - flows[f].start, PW_TICKS_PER_SECOND_STEP) + 1);
+    }
+}
+
 /* Jobs of several worlds on the cluster of the first. */
 static together run_all(world *const *worlds, uint32_t count, bool fold, const timing *when) {
     together t = {.exact = true};
@@ -34,7 +68,11 @@ static together run_all(world *const *worlds, uint32_t count, bool fold, const t
     pw_executor *executors[MOST_JOBS] = {0};
     pw_executor_config configs[MOST_JOBS];
     const pw_job *jobs[MOST_JOBS];
+    pw_watch *watch = NULL;
     PW_CHECK(pw_sim_create(NULL, &sim, &t.error) == PW_OK && pw_fluid_create(sim, true, &fluid, &t.error) == PW_OK);
+    if (watching)
+        PW_CHECK(pw_watch_create(&(pw_watch_config){.sim = sim, .fluid = fluid, .cluster = worlds[0]->cluster, .jobs = count,
+                                                    .bins = 20, .most_flows = 100000}, &watch, &t.error) == PW_OK);
     for (uint32_t j = 0; j < count; j++) {
         jobs[j] = &worlds[j]->job;
         PW_CHECK(pw_recorder_create(NULL, &recorders[j], &t.error) == PW_OK);
@@ -42,7 +80,7 @@ static together run_all(world *const *worlds, uint32_t count, bool fold, const t
         PW_CHECK(pw_blame_create(NULL, jobs[j], worlds[j]->gpu, recorders[j], &blames[j], &t.error) == PW_OK);
         configs[j] = (pw_executor_config){.sim = sim, .fluid = fluid, .recorder = recorders[j], .cluster = worlds[0]->cluster,
                                           .collectives = worlds[0]->collectives, .gpu = worlds[0]->gpu, .clock_ratio = 1,
-                                          .fold = fold};
+                                          .fold = fold, .watch = watch};
         if (when) {
             configs[j].start = ticks(when[j].start_s);
             configs[j].gap = ticks(when[j].gap_s);
@@ -70,11 +108,13 @@ static together run_all(world *const *worlds, uint32_t count, bool fold, const t
         if (!t.status) t.status = pw_blame_result(blames[j], &parts, &parts_count, &total_s, &home, &t.error);
         if (!t.status) t.blamed[j] = ticks(total_s);
     }
+    if (watch && !t.status) read_watch(&t, watch, worlds[0]->cluster, executors, count);
     for (uint32_t j = 0; j < count; j++) {
         pw_executor_destroy(executors[j]);
         pw_blame_destroy(blames[j]);
         pw_recorder_destroy(recorders[j]);
     }
+    pw_watch_destroy(watch);
     pw_fluid_destroy(fluid);
     pw_sim_destroy(sim);
     return t;
@@ -229,6 +269,51 @@ PW_TEST(repeats_add_up_to_the_tick) {
         PW_EXPECT(llabs((long long)(five.blamed[0] - (five.end[0] - ticks(1e-3)))) <= 1);
     }
     world_free(w);
+}
+
+PW_TEST(a_watch_changes_nothing_and_counts_every_byte) {
+    pw_cluster_desc desc = small_nodes(64, 20, 4);
+    world *worlds[2] = {reducer(&desc, 32, 32, 200e6, 4, 2048), reducer(&desc, 32, 8, 100e6, 5, 1024)};
+    for (int j = 0; j < 2; j++)
+        for (uint32_t r = 0; r < 32; r++) worlds[j]->gpu_of_rank[r] = r % 4 * 16 + (uint32_t)j * 8 + r / 4;
+    together seen[2];
+    for (int fold = 0; fold < 2; fold++) {
+        watching = false;
+        together plain = run_all(worlds, 2, fold, NULL);
+        watching = true;
+        seen[fold] = run_all(worlds, 2, fold, NULL);
+        watching = false;
+        PW_EXPECT(plain.hash == seen[fold].hash && plain.end[0] == seen[fold].end[0] && plain.end[1] == seen[fold].end[1]);
+    }
+    for (int j = 0; j < 2; j++) {
+        double sum = 0;
+        for (int k = 0; k < PW_LINK_KIND_COUNT; k++) {
+            PW_EXPECT_NEAR(seen[1].watched[j][k], seen[1].totals[j][k], 1e-6);
+            PW_EXPECT_NEAR(seen[1].watched[j][k], seen[0].watched[j][k], 1e-6);
+            sum += seen[1].watched[j][k];
+        }
+        PW_EXPECT(sum > 1e9);
+        for (int fold = 0; fold < 2; fold++) PW_EXPECT_NEAR(seen[fold].binned[j], sum, 1e-6);
+        PW_EXPECT(seen[1].met[j][1 - j] && seen[0].met[j][1 - j] && seen[1].held[j][1 - j] > 0);
+        PW_EXPECT_NEAR(seen[1].held[j][1 - j], seen[0].held[j][1 - j], 1e-6);
+    }
+    PW_EXPECT_NEAR(seen[1].bytes_of_flows, seen[0].bytes_of_flows, 1e-9);
+    free_all(worlds, 2);
+}
+
+PW_TEST(held_time_is_the_loss_where_one_link_decides) {
+    pw_cluster_desc desc = small_nodes(8, 5, 4);
+    world *worlds[2] = {halves(&desc, 2, 1e9), halves(&desc, 2, 1e9)};
+    place(worlds[0], 0, 4);
+    place(worlds[1], 1, 4);
+    watching = true;
+    together both = run_all(worlds, 2, true, NULL), apart = run_all(worlds, 1, true, NULL);
+    watching = false;
+    double loss_s = pw_time_to_seconds(both.end[0] - apart.end[0], PW_TICKS_PER_SECOND_STEP);
+    PW_EXPECT_NEAR(both.held[0][1], loss_s, 1e-6);
+    PW_EXPECT_NEAR(both.held[1][0], loss_s, 1e-6);
+    PW_EXPECT(both.flows == 2 && both.longest_held_s > loss_s && apart.flows == 1 && apart.longest_held_s == 0);
+    free_all(worlds, 2);
 }
 
 PW_TEST(a_gpu_serves_one_job) {
