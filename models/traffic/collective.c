@@ -104,3 +104,10 @@ pw_status pw_traffic_of_collective(const pw_algorithm *algorithm, pw_collective_
     if (failed) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the messages of a collective");
     return PW_OK;
 }
+
+void pw_traffic_turn(const pw_traffic *traffic, uint32_t *after, uint32_t *after_list) {
+    for (uint32_t e = 0; e < traffic->before[traffic->count]; e++) after[traffic->before_list[e] + 2]++;
+    for (uint32_t f = 0; f < traffic->count; f++) after[f + 2] += after[f + 1]; /* after[f + 1]: where f's list begins */
+    for (uint32_t f = 0; f < traffic->count; f++)
+        for (uint32_t e = traffic->before[f]; e < traffic->before[f + 1]; e++) after_list[after[traffic->before_list[e] + 1]++] = f;
+}

@@ -95,5 +95,8 @@ pw_status pw_traffic_make(const pw_pattern_desc *desc, const char *kind, uint32_
  * earlier rounds of its sender and of its receiver (collective.h). shape: of the group. Messages of no bytes are left out. */
 pw_status pw_traffic_of_collective(const pw_algorithm *algorithm, pw_collective_kind kind, const pw_group_shape *shape, double bytes,
                                    pw_arena *arena, pw_traffic *traffic, pw_error *error);
+/* Turns "waits for" around: after_list[after[f]] .. after_list[after[f + 1] - 1] wait for flow f. after has count + 2 entries, all zero
+ * before; after_list as many as before_list. traffic->before is not NULL. */
+void pw_traffic_turn(const pw_traffic *traffic, uint32_t *after, uint32_t *after_list);
 
 #endif
