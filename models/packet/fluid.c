@@ -4,7 +4,7 @@
 #include "sim/fluid.h"
 
 typedef struct fluid_flow {
-    pw_time start, finish;
+    pw_time start, finish, latency;
     uint32_t waits;
 } fluid_flow;
 
@@ -74,7 +74,8 @@ static void begin(pw_sim *sim, void *object, uint64_t index) {
         }
         latency_s += pw_path_latency_s(x->config->fabric, &path) / paths;
     }
-    pw_event_after(sim, pw_sim_ticks(sim, latency_s), flow, x, index);
+    x->flows[index].latency = pw_sim_ticks(sim, latency_s);
+    pw_event_after(sim, x->flows[index].latency, flow, x, index);
 }
 
 static bool set_after(fluid_run *x, pw_arena *arena) {
@@ -114,11 +115,13 @@ static pw_status collect(fluid_run *x, pw_arena *arena, pw_packet_result *result
     result->start_s = pw_arena_alloc(arena, flows * sizeof *result->start_s + 1);
     result->finish_s = pw_arena_alloc(arena, flows * sizeof *result->finish_s + 1);
     result->links = pw_arena_alloc(arena, links * sizeof *result->links + 1);
-    if (!result->start_s || !result->finish_s || !result->links) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
+    result->known_s = pw_arena_alloc(arena, flows * sizeof *result->known_s + 1);
+    if (!result->start_s || !result->finish_s || !result->known_s || !result->links) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->hash = 0xcbf29ce484222325u;
     for (uint32_t f = 0; f < flows; f++) {
         result->start_s[f] = pw_time_to_seconds(x->flows[f].start, ticks_per_s);
         result->finish_s[f] = pw_time_to_seconds(x->flows[f].finish, ticks_per_s);
+        result->known_s[f] = pw_time_to_seconds(x->flows[f].finish + x->flows[f].latency, ticks_per_s);
         if (result->finish_s[f] > result->end_s) result->end_s = result->finish_s[f];
         result->hash = (result->hash ^ (uint64_t)x->flows[f].finish) * 0x100000001b3u;
     }

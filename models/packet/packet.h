@@ -84,6 +84,7 @@ typedef struct pw_packet_link {
 /* Times are from the start of the simulation. All arrays are the arena's. */
 typedef struct pw_packet_result {
     double *start_s, *finish_s; /* [flows]: may start; last byte is there */
+    double *known_s;            /* [flows]: the sender knows so: the way back after finish_s */
     double end_s;               /* last finish */
     pw_packet_link *links;      /* [links of the fabric] */
     uint64_t packets;           /* sent by hosts, those sent again included */
@@ -98,7 +99,7 @@ typedef struct pw_packet_result {
 pw_status pw_packet_run(const pw_packet_config *config, const pw_packet_desc *desc, const pw_traffic *traffic, pw_arena *arena,
                         pw_packet_result *result, pw_error *error);
 /* The same traffic over the same paths (spread evenly over desc->paths) as max-min fair fluid flows that start after the latency of
- * their path. Of the result: start_s, finish_s, end_s, links[].bytes, hash. */
+ * their path. Of the result: start_s, finish_s, known_s, end_s, links[].bytes, hash. */
 pw_status pw_packet_run_fluid(const pw_packet_config *config, const pw_packet_desc *desc, const pw_traffic *traffic, pw_arena *arena,
                               pw_packet_result *result, pw_error *error);
 

@@ -73,12 +73,14 @@ static pw_status collect(run *x, pw_arena *arena, pw_packet_result *result, pw_e
     result->start_s = pw_arena_alloc(arena, flows * sizeof *result->start_s + 1);
     result->finish_s = pw_arena_alloc(arena, flows * sizeof *result->finish_s + 1);
     result->links = pw_arena_alloc(arena, x->port_count * sizeof *result->links + 1);
-    if (!result->start_s || !result->finish_s || !result->links) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
+    result->known_s = pw_arena_alloc(arena, flows * sizeof *result->known_s + 1);
+    if (!result->start_s || !result->finish_s || !result->known_s || !result->links) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     result->hash = 0xcbf29ce484222325u;
     for (uint32_t f = 0; f < flows; f++) {
         const flow_run *flow = &x->flows[f];
         result->start_s[f] = pw_time_to_seconds(flow->start, ticks_per_s);
         result->finish_s[f] = pw_time_to_seconds(flow->finish, ticks_per_s);
+        result->known_s[f] = pw_time_to_seconds(flow->finish + flow->control, ticks_per_s);
         if (result->finish_s[f] > result->end_s) result->end_s = result->finish_s[f];
         result->hash = (result->hash ^ (uint64_t)flow->finish) * 0x100000001b3u;
     }
