@@ -48,6 +48,7 @@ typedef struct port {
     double pause_limit;       /* ingress beyond this is lost */
     pw_time paused_since;
     double peak;
+    uint64_t arrived;         /* data packets that came to its queue */
     pw_packet_link stats;
 } port;
 

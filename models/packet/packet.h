@@ -61,6 +61,10 @@ typedef struct pw_packet_desc {
 /* Store-and-forward, line, 4096 B packets without headers, one path, no limits, no marks, no PFC. */
 pw_packet_desc pw_packet_defaults(void);
 
+/* Fills dcqcn and marking from a row of the table congestion-control, in proportion to the rate of the hosts' links. PW_NOT_FOUND lists
+ * the rows. */
+pw_status pw_packet_read_dcqcn(const pw_catalogue *catalogue, const char *name, double link_Bps, pw_packet_desc *desc, pw_error *error);
+
 /* Links from end `from` to end `to`, by hash; the same arguments give the same path. */
 typedef pw_status pw_packet_route_fn(const void *object, uint32_t from, uint32_t to, uint64_t hash, pw_path *path);
 
@@ -77,6 +81,7 @@ typedef struct pw_packet_config {
 typedef struct pw_packet_link {
     double bytes;       /* carried, headers included */
     double peak_bytes;  /* largest queue before it, without the packet that is being sent */
+    double mean_bytes;  /* queue that arriving data found, on average */
     double paused_s;    /* by PFC */
     uint64_t packets, marks, trims, pauses;
 } pw_packet_link;

@@ -76,13 +76,26 @@ static void wake_by(run *x, uint32_t index, pw_time at) {
     p->wake_at = at;
 }
 
+/* Switches mark what leaves, by the queue of that moment: notices are not late by the queue's own delay. */
+static bool marked(run *x, const port *p) {
+    const pw_packet_desc *desc = x->desc;
+    if (p->queued <= desc->mark_from) return false;
+    if (p->queued >= desc->mark_to) return true;
+    double probability = desc->mark_probability * (p->queued - desc->mark_from) / (desc->mark_to - desc->mark_from);
+    return pw_random_uniform(&x->marks) < probability;
+}
+
 /* What the transmitter would send now. */
 static uint32_t take(run *x, port *p) {
     if (p->urgent.head != PW_NONE) return list_pop(&p->urgent, x->packets);
     if (p->paused) return PW_NONE;
     if (p->data.head == PW_NONE) return p->injector == PW_NONE ? PW_NONE : injector_take(x, p->injector, pw_sim_now(x->sim));
     uint32_t taken = list_pop(&p->data, x->packets);
-    const packet *k = &x->packets[taken];
+    packet *k = &x->packets[taken];
+    if (marked(x, p)) {
+        k->flags |= PACKET_MARKED;
+        p->stats.marks++;
+    }
     p->queued -= k->bytes;
     x->buffers[p->vertex] -= k->bytes;
     if (x->desc->pfc) ingress_leave(x, x->hops[k->hop - 1], k->bytes);
@@ -119,14 +132,6 @@ void port_kick(run *x, uint32_t index) {
 
 /* --- Queues ------------------------------------------------------------------------------------------------------- */
 
-static bool marked(run *x, const port *p) {
-    const pw_packet_desc *desc = x->desc;
-    if (p->queued <= desc->mark_from) return false;
-    if (p->queued >= desc->mark_to) return true;
-    double probability = desc->mark_probability * (p->queued - desc->mark_from) / (desc->mark_to - desc->mark_from);
-    return pw_random_uniform(&x->marks) < probability;
-}
-
 static void lose(run *x, uint32_t index, uint32_t packet_index, const char *where) {
     pw_sim_fail(x->sim, PW_BAD_INPUT,
                 x->desc->pfc ? "raise headroom, or leave it out: then it is what the link needs; the buffer of a switch must hold all of it"
@@ -158,10 +163,8 @@ static void enqueue(run *x, uint32_t index, uint32_t packet_index) {
     if (k->flags & PACKET_HEADER) {
         list_push(&p->urgent, x->packets, packet_index);
     } else {
-        if (marked(x, p)) {
-            k->flags |= PACKET_MARKED;
-            p->stats.marks++;
-        }
+        p->stats.mean_bytes += p->queued; /* a sum until the end */
+        p->arrived++;
         p->queued += k->bytes;
         x->buffers[p->vertex] += k->bytes;
         list_push(&p->data, x->packets, packet_index);

@@ -88,6 +88,7 @@ static pw_status collect(run *x, pw_arena *arena, pw_packet_result *result, pw_e
     for (uint32_t l = 0; l < x->port_count; l++) {
         port *p = &x->ports[l];
         p->stats.peak_bytes = p->peak;
+        if (p->arrived > 0) p->stats.mean_bytes /= (double)p->arrived;
         result->links[l] = p->stats;
         result->marks += p->stats.marks;
         result->trims += p->stats.trims;

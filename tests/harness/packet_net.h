@@ -10,6 +10,8 @@ typedef struct pw_test_net {
     pw_network *network;   /* NULL: a chain or a star */
     uint32_t ends, hops;   /* of a chain */
     pw_link *up, *down;    /* of a star: host to switch, switch to host */
+    uint32_t left;         /* dumbbell: hosts on the first of two switches; 0: a star */
+    pw_link trunk[2];      /* from the first switch to the second, and back */
     pw_arena *arena;
 } pw_test_net;
 
@@ -54,6 +56,24 @@ static inline pw_test_net pw_test_star(uint32_t hosts, double up_Bps, double dow
     return net;
 }
 
+/* Two switches with a trunk between them; hosts 0 .. left - 1 are on the first. All links have one rate. */
+static inline pw_test_net pw_test_dumbbell(uint32_t left, uint32_t right, double rate_Bps, double latency_s) {
+    pw_test_net net = pw_test_net_open();
+    net.ends = left + right;
+    net.left = left;
+    net.up = pw_arena_alloc(net.arena, net.ends * sizeof *net.up);
+    net.down = pw_arena_alloc(net.arena, net.ends * sizeof *net.down);
+    pw_vertex first = pw_fabric_add_vertex(net.fabric, PW_VERTEX_LEAF), second = pw_fabric_add_vertex(net.fabric, PW_VERTEX_LEAF);
+    net.trunk[0] = pw_fabric_add_cable(net.fabric, first, second, PW_LINK_TRUNK, rate_Bps, latency_s);
+    net.trunk[1] = net.trunk[0] + 1;
+    for (uint32_t h = 0; h < net.ends; h++) {
+        pw_vertex nic = pw_fabric_add_vertex(net.fabric, PW_VERTEX_NIC);
+        net.up[h] = pw_fabric_add_cable(net.fabric, nic, h < left ? first : second, PW_LINK_NETWORK, rate_Bps, latency_s);
+        net.down[h] = net.up[h] + 1;
+    }
+    return net;
+}
+
 /* A network of the table: hosts with one port each. */
 static inline pw_test_net pw_test_network(const char *topology, uint32_t hosts, int64_t radix, double oversubscription, double port_Bps,
                                           double link_latency_s) {
@@ -75,6 +95,7 @@ static inline pw_status pw_test_route(const void *object, uint32_t from, uint32_
     if (net->network) return pw_network_route(net->network, from, to, hash, path);
     if (net->up) {
         path->links[path->count++] = net->up[from];
+        if ((from < net->left) != (to < net->left)) path->links[path->count++] = net->trunk[from >= net->left];
         path->links[path->count++] = net->down[to];
         return PW_OK;
     }
