@@ -1,11 +1,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenarios/drawing/drawing.h"
 #include "scenarios/host/commands.h"
 #include "scenarios/report/report.h"
 
 static const pw_option options[] = {PW_SCENARIO_OPTIONS,
                                     {0, "json", NULL, false, "as JSON, schema podwright.describe/1"},
+                                    {0, "svg", "FILE", false, "draw the cluster as an SVG picture as well: network, inside of a node"},
                                     {'o', "output", "FILE", false, "write to FILE, whole or not at all"},
                                     PW_HELP_OPTION,
                                     {0}};
@@ -82,6 +84,18 @@ static pw_status list(listing *out, const pw_kind *kind, const void *desc, const
     return PW_OK;
 }
 
+static pw_status draw(pw_host *host, const pw_arguments *arguments, const pw_scenario *scenario, const pw_cluster *cluster,
+                      pw_arena *arena, pw_error *error) {
+    const char *path = pw_arguments_value(arguments, "svg", NULL);
+    char subtitle[256];
+    pw_file *file;
+    pw_cluster_facts facts = pw_cluster_get_facts(cluster);
+    snprintf(subtitle, sizeof subtitle, "%u nodes, %u GPUs %.80s%s", facts.nodes, facts.gpus, facts.gpu,
+             pw_cluster_parts(cluster) > 1 ? " and others" : "");
+    PW_TRY(pw_host_open(host, path, &file, error));
+    return pw_host_close(file, pw_draw_cluster(cluster, scenario->title, subtitle, arena, file, error), error);
+}
+
 static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_error *error) {
     pw_scenario scenario;
@@ -114,6 +128,7 @@ static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catal
         else pw_report_describe_text(&report, file);
         status = pw_host_close(file, PW_OK, error);
     }
+    if (status == PW_OK && pw_arguments_has(arguments, "svg")) status = draw(host, arguments, &scenario, cluster, arena, error);
     pw_cluster_destroy(cluster);
     return status;
 }
@@ -124,5 +139,6 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 
 const pw_command pw_command_describe = {
     "describe", "FILE", "shows the cluster of a scenario, and every field with its value and where that comes from",
-    "Nothing is simulated. FILE is a Lua scenario or a file that returns a cluster; \"-\" is standard input.\n", options, 1, 1,
+    "Nothing is simulated. FILE is a Lua scenario or a file that returns a cluster; \"-\" is standard input.\n"
+    "  podwright describe pod.lua --svg pod.svg\n", options, 1, 1,
     run};
