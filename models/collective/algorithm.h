@@ -38,6 +38,14 @@ typedef struct algorithm_hops {
     algorithm_hops name##_hops(pw_collective_kind kind, const pw_group_shape *shape);
 ALGORITHM_MAP(ALGORITHM_FUNCTIONS)
 
+/* The messages of one member (see pw_algorithm); NULL for algorithms whose messages are indexed. */
+void ring_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                  pw_collective_step_fn *emit, void *object);
+void direct_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                    pw_collective_step_fn *emit, void *object);
+#define tree_touches NULL
+#define nvls_touches NULL
+
 /* What the cost model asks, in the order of pw_algorithm_table. */
 typedef struct algorithm_form {
     algorithm_load (*load)(pw_collective_kind kind, const pw_group_shape *shape);

@@ -50,3 +50,17 @@ algorithm_hops direct_hops(pw_collective_kind kind, const pw_group_shape *shape)
     double rounds = direct_rounds(kind, shape);
     return shape->domains > 1 ? (algorithm_hops){0, rounds} : (algorithm_hops){rounds, 0};
 }
+
+void direct_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                    pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members;
+    bool gathers = kind == PW_COLLECTIVE_GATHER, rooted = gathers || kind == PW_COLLECTIVE_SCATTER;
+    for (uint32_t distance = 1; distance < n; distance++) {
+        uint32_t after = member < n - distance ? member + distance : member - (n - distance);
+        uint32_t before = member >= distance ? member - distance : member + n - distance;
+        pw_collective_step step = {round, gathers ? after : member, gathers ? member : after, 1.0 / n};
+        if (!rooted || member == 0) emit(object, &step);
+        step = (pw_collective_step){round, gathers ? member : before, gathers ? before : member, 1.0 / n};
+        if (!rooted || before == 0) emit(object, &step);
+    }
+}

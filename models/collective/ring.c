@@ -124,3 +124,35 @@ algorithm_hops ring_hops(pw_collective_kind kind, const pw_group_shape *shape) {
     double network = passes * (shape->domains - 1);
     return (algorithm_hops){passes * (n - 1) - network, network};
 }
+
+/* --- The messages of one member ------------------------------------------------------------------------------------ */
+
+/* Where ring_member puts the member. */
+static uint32_t ring_position(const pw_group_shape *shape, uint32_t rings, uint32_t ring, uint32_t member) {
+    if (rings == 1) return member;
+    uint32_t p = shape->per_domain, domain = member / p, local = member % p;
+    return domain * p + (domain % 2 == 0 ? (local + p - ring) % p : (ring + 2 * p - 1 - local) % p);
+}
+
+void ring_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                  pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members, rings = ring_count(kind, shape);
+    bool chain = is_chain(kind), back = kind == PW_COLLECTIVE_REDUCE;
+    double fraction = 1.0 / n / rings;
+    if (kind == PW_COLLECTIVE_ALL_TO_ALL) fraction = (double)(n - 1 - round) / n / rings;
+    if (kind == PW_COLLECTIVE_SEND_RECV) fraction = 1;
+    if (chain) fraction = 1.0 / ALGORITHM_PIECES / rings;
+    for (uint32_t ring = 0; ring < rings; ring++) {
+        uint32_t at = ring_position(shape, rings, ring, member);
+        uint32_t first = !chain || rings == 1 ? 0 : (shape->per_domain - ring) % shape->per_domain;
+        for (int after = 0; after < 2; after++) { /* the edges before and after the member */
+            uint32_t position = after ? at : at == 0 ? n - 1 : at - 1, edge = (position + n - first) % n;
+            uint32_t hop = back ? n - 2 - edge : edge;
+            if (chain && (edge == n - 1 || round < hop || round - hop >= ALGORITHM_PIECES)) continue;
+            uint32_t near = after ? member : ring_member(shape, rings, ring, position);
+            uint32_t far = after ? ring_member(shape, rings, ring, position + 1) : member;
+            pw_collective_step step = {round, back ? far : near, back ? near : far, fraction};
+            emit(object, &step);
+        }
+    }
+}

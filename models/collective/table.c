@@ -22,7 +22,7 @@ double pw_collective_bus_factor(pw_collective_kind kind, uint32_t members) {
 const pw_algorithm pw_algorithm_table[] = {
 #define ALGORITHM_ENTRY(algorithm, words)                                                                \
     {.name = #algorithm, .text = words, .applies = algorithm##_applies, .rounds = algorithm##_rounds,     \
-     .steps = algorithm##_steps, .edges = algorithm##_edges},
+     .steps = algorithm##_steps, .edges = algorithm##_edges, .touches = algorithm##_touches},
     ALGORITHM_MAP(ALGORITHM_ENTRY)
 #undef ALGORITHM_ENTRY
     {.name = NULL}};

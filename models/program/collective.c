@@ -1,7 +1,8 @@
 /* Collectives: an instance gathers the operation of every rank class of its group; the last one to arrive starts it.
  *
  * Members meet by their order of issue on the group (as communicators do), so the n-th collective of one member is the
- * n-th of all. Latency phase, then fluid phase; it holds SMs of all members meanwhile. */
+ * n-th of all. Latency phase, then fluid phase; it holds SMs of all members meanwhile. Message by message (graph.c), each
+ * member begins when it arrives; all end together. */
 #include "models/program/run.h"
 
 static instance *find_or_make(pw_executor *x, uint32_t group, uint32_t sequence) {
@@ -36,26 +37,28 @@ static void release(pw_executor *x, instance *one) {
     x->instance_free = one->index;
 }
 
-/* A collective takes SMs and memory bandwidth from its members' kernels (sign 1), and gives them back (-1). */
-static void hold(pw_executor *x, const instance *one, const plan *p, double sign) {
+/* A collective takes SMs and memory bandwidth from the kernels of a rank (sign 1), and gives them back (-1). */
+static void hold(pw_executor *x, uint32_t rank_class, const plan *p, double sign) {
     double sms = sign * p->sms, memory = sign * (x->config.gpu ? p->memory_Bps / pw_gpu_device(x->config.gpu)->memory_Bps : 0);
     if (sms == 0 && memory == 0) return;
+    rank_run *rank = &x->ranks[rank_class];
+    rank->held_sms += sms;
+    rank->held_memory += memory;
+    if (rank->held_sms < 1e-9) rank->held_sms = 0;
+    if (rank->held_memory < 1e-9) rank->held_memory = 0;
+    compute_rescale(x, rank_class);
+}
+
+static void hold_all(pw_executor *x, const instance *one, const plan *p, double sign) {
     const group_class *group = &x->fold->groups[one->group];
-    for (uint32_t c = 0; c < group->class_count; c++) {
-        rank_run *rank = &x->ranks[group->classes[c]];
-        rank->held_sms += sms;
-        rank->held_memory += memory;
-        if (rank->held_sms < 1e-9) rank->held_sms = 0;
-        if (rank->held_memory < 1e-9) rank->held_memory = 0;
-        compute_rescale(x, group->classes[c]);
-    }
+    for (uint32_t c = 0; c < group->class_count; c++) hold(x, group->classes[c], p, sign);
 }
 
 void collective_finish(pw_executor *x, uint32_t index) {
     instance *one = &x->instances[index];
     const plan *p = &x->plans[one->plan];
     pw_sim *sim = x->config.sim;
-    hold(x, one, p, -1);
+    hold_all(x, one, p, -1);
     plan_finished(x, p);
     uint32_t next = one->first_op;
     pw_time start = one->start;
@@ -90,7 +93,7 @@ static void flow(pw_sim *sim, void *object, uint64_t index) {
 
 static void start(pw_executor *x, instance *one, const op_run *last) {
     pw_sim *sim = x->config.sim;
-    one->plan = plan_collective(x, one->group, &last->op);
+    if (one->plan == PW_NONE) one->plan = plan_collective(x, one->group, &last->op);
     if (one->plan == PW_NONE) return;
     const plan *p = &x->plans[one->plan];
     one->start = pw_sim_now(sim);
@@ -100,11 +103,9 @@ static void start(pw_executor *x, instance *one, const op_run *last) {
         report_wait(x, op, op->start);
         op->cause = last->cause;
     }
-    hold(x, one, p, 1);
-    if (x->config.messages)
-        graph_start(x, one);
-    else
-        pw_event_after(sim, pw_sim_ticks(sim, p->alpha_s), flow, x, one->index);
+    if (x->config.messages) return; /* its messages are under way */
+    hold_all(x, one, p, 1);
+    pw_event_after(sim, pw_sim_ticks(sim, p->alpha_s), flow, x, one->index);
 }
 
 static bool agree(pw_executor *x, const op_run *a, const op_run *b, const group_class *group) {
@@ -133,5 +134,11 @@ void collective_arrive(pw_executor *x, op_run *op) {
     if (one->first_op != PW_NONE && !agree(x, op, op_at(x, one->first_op), group)) return;
     op->collective.next_member = one->first_op;
     one->first_op = op->index;
+    if (x->config.messages) { /* a member takes part as soon as it is there */
+        if (one->plan == PW_NONE) one->plan = plan_collective(x, group_index, &op->op);
+        if (one->plan == PW_NONE) return;
+        hold(x, op->rank_class, &x->plans[one->plan], 1);
+        graph_arrive(x, one, op);
+    }
     if (++one->arrived == group->class_count) start(x, one, op);
 }

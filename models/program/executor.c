@@ -173,6 +173,20 @@ static pw_status prepare_usage(pw_executor *x, pw_error *error) {
     return PW_OK;
 }
 
+static pw_status prepare_positions(pw_executor *x, pw_error *error) {
+    const pw_job *job = x->job;
+    x->position_of_rank = pw_arena_alloc(x->arena, (job->group_role_count + 1) * sizeof *x->position_of_rank);
+    if (!x->position_of_rank) return no_memory(job, error);
+    for (uint32_t r = 0; r < job->group_role_count; r++) {
+        const pw_group_role *role = &job->group_roles[r];
+        uint32_t *position = x->position_of_rank[r] = pw_arena_alloc(x->arena, (job->ranks + 1) * sizeof *position);
+        if (!position) return no_memory(job, error);
+        for (uint32_t g = 0; g < role->groups; g++)
+            for (uint32_t m = role->first[g]; m < role->first[g + 1]; m++) position[role->members[m]] = m - role->first[g];
+    }
+    return PW_OK;
+}
+
 /* After that. */
 static pw_status prepare(pw_executor *x, pw_error *error) {
     const pw_job *job = x->job;
@@ -190,7 +204,17 @@ static pw_status prepare(pw_executor *x, pw_error *error) {
     for (uint32_t i = 0; i < x->pending_count; i++) x->pending[i] = PW_NONE;
     for (uint32_t i = 0; i < x->plan_bucket_count; i++) x->plan_buckets[i] = PW_NONE;
     for (uint32_t c = 0; c < x->fold->class_count; c++) PW_TRY(prepare_rank(x, c, error));
+    if (x->config.messages) PW_TRY(prepare_positions(x, error));
     return report_prepare(x, error);
+}
+
+static pw_status prepare_wires(link_share *share, pw_error *error) {
+    PW_TRY(wires_create(&share->allocator, share->capacity_count, &share->wires, error));
+    const pw_fabric *fabric = pw_cluster_fabric(share->executors[0]->config.cluster);
+    for (uint32_t i = 0; i < share->capacity_count; i++)
+        share->wires->wires[i].bandwidth_Bps =
+            share->folded ? share->classes.links[i].bandwidth_Bps : pw_fabric_link(fabric, i)->bandwidth_Bps;
+    return PW_OK;
 }
 
 static pw_status fold_all(link_share *share, const pw_link *apart, uint32_t apart_count, pw_error *error) {
@@ -210,8 +234,15 @@ static pw_status fold_all(link_share *share, const pw_link *apart, uint32_t apar
     for (uint32_t e = 0; e < share->count; e++) share->executors[e]->fold = jobs[e].fold;
     share->capacity_count = share->folded ? share->classes.link_count : pw_fabric_links(pw_cluster_fabric(cluster));
     share->capacity = pw_arena_alloc(share->arena, (share->capacity_count + 1) * sizeof *share->capacity);
-    share->demands = pw_arena_alloc(share->arena, ((size_t)share->classes.link_count + 1) * sizeof *share->demands);
-    return share->capacity && share->demands ? PW_OK : no_memory(share->executors[0]->job, error);
+    if (!share->capacity) return no_memory(share->executors[0]->job, error);
+    bool timers = share->folded;
+    for (uint32_t e = 0; e < share->count; e++) {
+        timers = timers || share->executors[e]->config.messages;
+        share->fluid_only = share->fluid_only || share->executors[e]->config.fluid_only;
+    }
+    bool watched = share->executors[0]->config.watch != NULL;
+    share->fluid_only = share->fluid_only || !timers;
+    return timers || watched ? prepare_wires(share, error) : PW_OK;
 }
 
 static pw_status check_all(const pw_executor_config *configs, const pw_job *const *jobs, uint32_t count, const pw_link *apart,
@@ -229,9 +260,7 @@ static pw_status check_all(const pw_executor_config *configs, const pw_job *cons
     for (uint32_t j = 0; j < count && status == PW_OK; j++) status = check_config(&configs[j], jobs, j, taken, error);
     pw_free(allocator, taken, (gpus + 1) * sizeof *taken);
     for (uint32_t j = 0; j < count && status == PW_OK; j++)
-        if (configs[j].messages && count > 1)
-            status = pw_fail(error, PW_UNSUPPORTED, NULL, 0, "run the jobs without it", "message mode is for one job alone");
-        else if (configs[j].messages && configs[j].watch)
+        if (configs[j].messages && configs[j].watch)
             status = pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave the watch away", "links are not watched in message mode");
     return status;
 }
@@ -246,7 +275,7 @@ static pw_executor *new_executor(const pw_executor_config *config, const pw_job 
     x->clock_ratio = config->clock_ratio;
     x->origin = x->began = config->start;
     x->ended = PW_TIME_MAX;
-    x->op_free = x->instance_free = x->flow_free = x->quorum_free = PW_NONE;
+    x->op_free = x->instance_free = x->quorum_free = PW_NONE;
     x->share = share;
     share->executors[share->count++] = x;
     share->left++;
@@ -259,7 +288,9 @@ static link_share *new_share(const pw_executor_config *config, uint32_t count) {
     link_share *share = pw_alloc_zero(allocator, sizeof *share);
     if (!share) return NULL;
     share->allocator = *allocator;
+    share->sim = config->sim;
     share->fluid = config->fluid;
+    share->flow_free = share->due_first = share->due_last = PW_NONE;
     share->arena = pw_arena_create(allocator);
     if (share->arena) share->executors = pw_arena_alloc(share->arena, count * sizeof(pw_executor *));
     if (share->executors) return share;
@@ -329,7 +360,6 @@ void pw_executor_destroy(pw_executor *x) {
     pw_free(&allocator, x->ready, x->ready_capacity * sizeof *x->ready);
     pw_free(&allocator, x->instances, x->instance_capacity * sizeof *x->instances);
     pw_free(&allocator, x->quorums, x->quorum_capacity * sizeof *x->quorums);
-    pw_free(&allocator, x->flows, x->flow_capacity * sizeof *x->flows);
     pw_free(&allocator, x->plans, x->plan_capacity * sizeof *x->plans);
     pw_free(&allocator, x->plan_buckets, x->plan_bucket_count * sizeof *x->plan_buckets);
     pw_free(&allocator, x->uses, x->use_capacity * sizeof *x->uses);
@@ -341,6 +371,8 @@ void pw_executor_destroy(pw_executor *x) {
     for (uint32_t e = 0; e < share->count; e++)
         if (share->executors[e] == x) share->executors[e] = NULL;
     if (--share->left == 0) {
+        wires_destroy(share->wires);
+        pw_free(&allocator, share->flows, share->flow_capacity * sizeof *share->flows);
         pw_arena_destroy(share->arena);
         pw_free(&allocator, share, sizeof *share);
     }
@@ -372,10 +404,8 @@ pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part) {
     uint32_t index = share->folded ? share->classes.class_of_link[link] : link;
     if (index == PW_NONE) return PW_OK; /* nobody uses it */
     if (x->config.watch) watch_change(x->config.watch);
-    if (share->folded) {
-        share->classes.links[index].bandwidth_Bps = amount;
-        flow_convert_all(x, index);
-    }
+    if (share->folded) share->classes.links[index].bandwidth_Bps = amount;
+    if (share->wires) flow_set_wire(share, index, amount);
     if (share->capacity[index].generation == 0) {
         share->capacity[index] = pw_capacity_add(share->fluid, amount);
         return pw_sim_error(x->config.sim)->status;
@@ -392,6 +422,10 @@ uint32_t pw_executor_class_of_rank(const pw_executor *x, uint32_t rank) { return
 
 /* Bytes over each link of a class; unfolded, over the link. */
 static double class_bytes(const pw_executor *x, uint32_t index) {
+    if (!x->fold->folded && x->share->wires) {
+        const double *all = wires_bytes(x->share->wires, x->share->flows_ended);
+        return all ? all[index] : 0;
+    }
     if (!x->fold->folded)
         return x->share->capacity[index].generation ? pw_capacity_served(x->config.fluid, x->share->capacity[index]) : 0;
     double bytes = 0;
@@ -427,7 +461,7 @@ pw_executor_totals pw_executor_get_totals(const pw_executor *x) {
     }
     const pw_fabric *fabric = pw_cluster_fabric(x->config.cluster);
     for (uint32_t l = 0; l < x->share->capacity_count; l++) {
-        if (x->share->capacity[l].generation == 0) continue;
+        if (x->share->wires ? x->share->wires->wires[l].routes == 0 : x->share->capacity[l].generation == 0) continue;
         totals.link_classes++;
         totals.link_bytes[pw_fabric_link(fabric, l)->kind] += class_bytes(x, l) * fold_twins(x->config.cluster, l).count;
     }

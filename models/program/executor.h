@@ -26,7 +26,8 @@ typedef struct pw_executor_config {
     const pw_gpu *gpu;     /* NULL: for jobs without segments */
     double clock_ratio;    /* of every GPU; 1: reference clock */
     bool fold;
-    bool messages;         /* collectives message by message instead of fluid; for checks and programs in C */
+    bool messages;         /* collectives message by message instead of fluid */
+    bool fluid_only;       /* every transfer through the fluid system, also those that a timer can end; slow, for checks */
     pw_watch *watch;       /* NULL: links are not watched; else the same for all executors made together, not in message mode */
     pw_time start;         /* spans count from here; not before now */
     uint32_t repeats;      /* the whole job so often, each time when all ranks have ended; 0 means 1 */
@@ -43,7 +44,7 @@ pw_status pw_executor_create(const pw_executor_config *config, const pw_job *job
                              pw_error *error);
 /* Several jobs on one cluster: the links they share are the same capacities of the fluid system, and they fold together, so
  * that folded and unfolded answers are equal here too. All have the simulation, the fluid system and the cluster of the first;
- * no GPU serves two jobs. When one of them cannot fold, none does. Message mode is for one job alone. apart: links whose
+ * no GPU serves two jobs. When one of them cannot fold, none does. apart: links whose
  * capacity will change in the run (pw_executor_set_link). executors: [count], NULL after a failure. */
 pw_status pw_executors_create(const pw_executor_config *configs, const pw_job *const *jobs, uint32_t count,
                               const pw_link *apart, uint32_t apart_count, pw_executor **executors, pw_error *error);

@@ -63,9 +63,12 @@ static pw_capacity_id capacity(pw_executor *x, uint32_t index, double amount) {
     return *made;
 }
 
-pw_capacity_id plan_link(pw_executor *x, pw_link link) {
-    return capacity(x, link, pw_fabric_link(pw_cluster_fabric(x->config.cluster), link)->bandwidth_Bps);
+pw_capacity_id plan_capacity(pw_executor *x, uint32_t index) {
+    if (x->share->wires) return capacity(x, index, x->share->wires->wires[index].bandwidth_Bps);
+    return capacity(x, index, pw_fabric_link(pw_cluster_fabric(x->config.cluster), index)->bandwidth_Bps);
 }
+
+pw_capacity_id plan_link(pw_executor *x, pw_link link) { return plan_capacity(x, link); }
 
 /* link: index into the share's capacities; PW_NONE: no link. */
 static void add_use(pw_executor *x, pw_capacity_id id, uint32_t link, double weight) {
@@ -79,8 +82,12 @@ static void add_use(pw_executor *x, pw_capacity_id id, uint32_t link, double wei
     x->uses[x->use_count++] = (pw_use){id, weight};
 }
 
+void plan_use(pw_executor *x, pw_capacity_id id, double weight) { add_use(x, id, PW_NONE, weight); }
+
 void plan_add_link(void *object, pw_link link, double load) {
-    add_use(object, plan_link(object, link), link, load);
+    pw_executor *x = object;
+    add_use(x, plan_link(x, link), link, load);
+    if (x->share->wires) flow_add_wire(x, link, load);
 }
 
 static void route_folded(pw_executor *x, plan *p, flow_kind kind) {
@@ -88,8 +95,7 @@ static void route_folded(pw_executor *x, plan *p, flow_kind kind) {
     PW_CHECK(p->flow != NULL);
     for (uint32_t i = 0; i < p->flow->use_count; i++) {
         const link_class *links = &x->fold->links[p->flow->uses[i].link_class];
-        uint32_t index = p->flow->uses[i].link_class;
-        if (links->binding) add_use(x, capacity(x, index, links->bandwidth_Bps), index, p->flow->uses[i].load);
+        if (links->binding) plan_add_link(x, p->flow->uses[i].link_class, p->flow->uses[i].load);
     }
 }
 
@@ -120,6 +126,10 @@ static uint32_t finish(pw_executor *x, plan *p, const pw_collective_cost *cost) 
     p->routed = x->use_count > 0;
     if (x->config.watch && !p->flow && !keep_uses(x, p)) return no_memory(x), PW_NONE;
     p->route = plan_route(x);
+    if (x->share->wires) {
+        p->wire_route = flow_end_route(x, PW_NONE, PW_NONE);
+        if (p->wire_route != PW_NONE) x->share->wires->routes[p->wire_route].fluid = p->route;
+    }
     return pw_sim_error(x->config.sim)->status == PW_OK ? keep(x, p) : PW_NONE;
 }
 

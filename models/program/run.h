@@ -6,6 +6,7 @@
 #include "models/program/executor.h"
 #include "models/program/fold.h"
 #include "models/program/segment.h"
+#include "models/program/wires.h"
 
 enum {
     WINDOW_LAUNCHES = 1024, /* launches a device queue takes before the host waits, as with CUDA streams */
@@ -108,36 +109,66 @@ typedef struct plan {
     flow_class *flow;       /* folded runs */
     const flow_use *uses;   /* unfolded runs that are watched: of links */
     uint32_t use_count;
+    uint32_t wire_route;    /* runs with wires */
     uint32_t next;          /* in its bucket */
 } plan;
 
-/* The fluid phase of a transfer (flow.c). */
+/* The bytes of a transfer (flow.c). */
+typedef enum flow_state {
+    FLOW_FREE,
+    FLOW_LATENT, /* its latency runs */
+    FLOW_LONE,   /* latency and bytes by one timer, not counted on its wires */
+    FLOW_TIMED,  /* at its cap until the timer ends it */
+    FLOW_SHARED, /* a fluid activity */
+    FLOW_ENDED   /* its handler waits to be called */
+} flow_state;
 typedef struct flow_run {
-    uint32_t plan, next; /* next: in the free list */
-    bool live, timed;    /* timed: at its cap until the timer ends it; else a fluid activity */
-    uint32_t watched;    /* its number there */
-    pw_time since;
-    pw_event_id timer;
+    uint32_t route;          /* in wires */
+    uint8_t state;           /* flow_state */
+    bool limited;            /* by more than wires */
+    uint32_t next, previous; /* timed ones of its route; free list */
+    uint32_t due_next, due_previous; /* with the same timer */
+    uint32_t plan, watched;  /* PW_NONE: a message of a collective; not watched */
+    double bytes, cap_Bps;
+    double rate_Bps;         /* the most that cap and wires allow */
+    pw_time sent, due;
+    double begin;            /* ticks after `sent` at which the bytes begin */
+    double late;             /* ticks by which the event of the end comes after the end */
+    union { pw_event_id timer; pw_activity_id activity; };
+    struct pw_executor *x;   /* whose it is */
     pw_event_handler *done;
+    void *object;
     uint64_t argument;
 } flow_run;
-
-/* What the flows under way over a link class take at most. */
-typedef struct link_demand {
-    double caps_Bps;
-    uint32_t flows, timed;
-} link_demand;
+typedef struct flow_order {
+    uint32_t route;          /* in wires */
+    uint32_t plan;           /* PW_NONE: none */
+    bool limited;
+    double bytes, cap_Bps;   /* cap 0 or above 1e300: none */
+    double latency, late;    /* in ticks, before the bytes; by which now comes after the true beginning */
+    pw_event_handler *done;
+    void *object;
+    uint64_t argument;
+} flow_order;
 
 /* The links of a fabric, shared by the executors that run on it. */
 typedef struct link_share {
     pw_allocator allocator;
     pw_arena *arena;
+    pw_sim *sim;
     pw_fluid *fluid;
     pw_executor **executors;   /* NULL once destroyed */
     uint32_t count, left;      /* left: the last one frees it */
     bool folded;
     link_classes classes;      /* folded */
-    link_demand *demands;      /* [link classes] of folded runs */
+    wires *wires;              /* of links, or of link classes; NULL: all transfers go through the fluid system */
+    bool fluid_only;           /* as asked for */
+    flow_run *flows;           /* with wires */
+    size_t flow_capacity;
+    uint32_t flow_count, flow_free;
+    uint32_t due_first, due_last; /* transfers of the timer made last; PW_NONE: it has fired */
+    double flow_late;          /* of the transfer whose done runs */
+    uint64_t flows_ended;
     pw_capacity_id *capacity;  /* [links], or [link classes] when folded; null: not made yet */
     uint32_t capacity_count;
 } link_share;
@@ -205,9 +236,7 @@ struct pw_executor {
 
     uint32_t *pending, pending_count; /* buckets of sends and receives that wait for each other */
 
-    flow_run *flows;
-    size_t flow_capacity;
-    uint32_t flow_count, flow_free;
+    uint32_t **position_of_rank; /* [roles][ranks]: in its group; message mode */
     struct store_run {             /* [stores x group classes]: one such store, of a group of the class */
         pw_capacity_id bandwidth, operations; /* null: not made yet */
     } *stores;
@@ -260,12 +289,21 @@ uint32_t plan_io(pw_executor *x, uint32_t rank_class, const pw_op *op); /* at a 
 void plan_finished(pw_executor *x, const plan *p);
 pw_capacity_id plan_link(pw_executor *x, pw_link link); /* capacity of a link of an unfolded run */
 void plan_add_link(void *object, pw_link link, double load); /* adds a use of it to x->uses; object: the executor */
+pw_capacity_id plan_capacity(pw_executor *x, uint32_t index); /* of a link or link class */
+void plan_use(pw_executor *x, pw_capacity_id id, double weight);
 pw_route_id plan_route(pw_executor *x); /* of what is in x->uses */
 /* The collective's group as GPUs in ring order, in x->gpus; 0 when memory is out. */
 uint32_t plan_gpus(pw_executor *x, const group_class *group);
 
-/* flow.c: the bytes of a plan, at its cap or what its links leave it; then done(sim, executor, argument). */
+/* flow.c. flow_start: the bytes of a plan, at its cap or what its wires leave it; then done(sim, executor, argument).
+ * flow_send: a transfer with its latency; done(sim, object, argument), while share->flow_late says by which fraction of a tick
+ * it comes late. Both may move share->flows and the routes of its wires. */
 void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uint64_t argument);
+void flow_send(pw_executor *x, const flow_order *order);
+void flow_add_wire(void *object, uint32_t on, double load); /* a pw_link_load_fn; object: the executor */
+uint32_t flow_end_route(pw_executor *x, uint32_t from, uint32_t to); /* PW_NONE: the simulation has failed */
+uint32_t flow_message_route(pw_executor *x, uint32_t from, uint32_t to); /* made at first use */
+void flow_set_wire(link_share *share, uint32_t index, double bandwidth_Bps);
 
 /* What it puts on links, by index into the share's capacities. */
 static inline const flow_use *plan_uses(const plan *p, uint32_t *count) {
@@ -286,8 +324,6 @@ void watch_change(pw_watch *watch); /* a capacity changes now */
 /* Whether a transfer of a job that is to end is under way over the capacity; *who: whose. */
 bool watch_uses(const pw_watch *watch, uint32_t capacity, const pw_executor **who);
 
-void flow_convert_all(pw_executor *x, uint32_t link_class); /* timed flows over it become activities */
-
 /* collective.c, message.c, graph.c */
 void collective_arrive(pw_executor *x, op_run *op);
 void collective_finish(pw_executor *x, uint32_t instance_index);
@@ -301,7 +337,8 @@ typedef struct meeting {
     int64_t tag;
 } meeting;
 meeting message_meeting(const pw_executor *x, const op_run *op);
-bool graph_start(pw_executor *x, instance *one); /* message by message */
+/* Message by message: a member of a collective is there. The first one makes the graph; each begins as it comes. */
+void graph_arrive(pw_executor *x, instance *one, const op_run *op);
 void graph_destroy(pw_executor *x, message_graph *graph);
 
 /* store.c */

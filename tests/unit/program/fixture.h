@@ -198,6 +198,9 @@ typedef struct options {
     double clock_at_s;       /* when to change it; 0: never */
     double clock_then;
     pw_sink sink;            /* one more, if it has a function */
+    bool fluid_only;
+    pw_link slow_link;       /* what is left of it from slow_at_s on is slow_part; 0: all */
+    double slow_part, slow_at_s;
 } options;
 
 typedef struct outcome {
@@ -231,6 +234,11 @@ static inline void change_clock(pw_sim *sim, void *executor, uint64_t ppm) {
     pw_executor_set_clock(executor, (double)ppm / 1e6);
 }
 
+static inline void slow_down(pw_sim *sim, void *executor, uint64_t link_and_ppm) {
+    (void)sim;
+    pw_executor_set_link(executor, (pw_link)(link_and_ppm >> 32), (double)(uint32_t)link_and_ppm / 1e6);
+}
+
 static inline outcome run(world *w, const options *how) {
     outcome o = {0};
     pw_sim *sim = NULL;
@@ -249,8 +257,11 @@ static inline outcome run(world *w, const options *how) {
     pw_executor_config config = {.sim = sim, .fluid = fluid, .recorder = recorder, .cluster = w->cluster,
                                  .collectives = w->collectives, .gpu = w->gpu,
                                  .clock_ratio = how->clock_ratio > 0 ? how->clock_ratio : 1,
-                                 .fold = how->fold, .messages = how->messages};
+                                 .fold = how->fold, .messages = how->messages, .fluid_only = how->fluid_only};
     if (!o.status) o.status = pw_executor_create(&config, &w->job, &x, &o.error);
+    if (!o.status && how->slow_part > 0)
+        pw_event_at(sim, pw_sim_ticks(sim, how->slow_at_s), 0, slow_down, x,
+                    (uint64_t)how->slow_link << 32 | (uint32_t)(how->slow_part * 1e6 + 0.5));
     if (!o.status && how->clock_at_s > 0)
         pw_event_at(sim, pw_sim_ticks(sim, how->clock_at_s), 0, change_clock, x, (uint64_t)(how->clock_then * 1e6 + 0.5));
     if (!o.status) o.status = pw_sim_run(sim, PW_TIME_MAX);
