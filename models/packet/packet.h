@@ -61,8 +61,10 @@ typedef struct pw_packet_desc {
 /* Store-and-forward, line, 4096 B packets without headers, one path, no limits, no marks, no PFC. */
 pw_packet_desc pw_packet_defaults(void);
 
-/* Fills dcqcn and marking from a row of the table congestion-control, in proportion to the rate of the hosts' links. PW_NOT_FOUND lists
- * the rows. */
+/* Fills window, queue limit and pace from the table credit-transport; round_trip_bytes: bandwidth x round trip of a full packet. */
+pw_status pw_packet_read_credit(const pw_catalogue *catalogue, double round_trip_bytes, pw_packet_desc *desc, pw_error *error);
+/* Fills dcqcn, marking and PFC thresholds from a row of the table congestion-control, in proportion to the rate of the hosts' links.
+ * PW_NOT_FOUND lists the rows. */
 pw_status pw_packet_read_dcqcn(const pw_catalogue *catalogue, const char *name, double link_Bps, pw_packet_desc *desc, pw_error *error);
 
 /* Links from end `from` to end `to`, by hash; the same arguments give the same path. */

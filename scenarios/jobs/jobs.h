@@ -45,7 +45,8 @@ typedef struct pw_job_kind {
     X(pw_job_replay, pw_replay_kind) \
     X(pw_job_parameter_server, pw_parameter_server_kind) \
     X(pw_job_convnet, pw_convnet_kind) \
-    X(pw_job_recommender, pw_recommender_kind)
+    X(pw_job_recommender, pw_recommender_kind) \
+    X(pw_job_traffic, pw_traffic_kind)
 
 extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
 extern const pw_kind *const pw_job_registry_kinds[]; /* in the same order; ends with NULL */

@@ -53,6 +53,7 @@ typedef struct pw_run_result {
     const char *row_word; /* "stage": JSON key stages, CSV stage.0.compute */
     pw_result_row *rows;
     uint32_t row_count;
+    bool bare_rows; /* rows are no programs: they have figures but no times */
     const char *const *notes;
     uint32_t note_count, note_capacity;
     const pw_device *device; /* of every node */

@@ -101,7 +101,7 @@ static void put_row(const pw_run_result *result, uint32_t index, int name_width,
     for (uint32_t i = 0; i < row->figure_count; i++)
         pw_file_print(file, " %*s", column_width(row->figures[i].name), pw_layout_rate(row->figures[i].value, text, sizeof text));
     if (fullest(result)) pw_file_print(file, " %7.1f", row->memory_total / 1e9);
-    for (int i = 0; i < 4; i++) pw_file_print(file, " %*s", widths[i], pw_layout_seconds(times[i], text, sizeof text));
+    for (int i = 0; i < 4 && !result->bare_rows; i++) pw_file_print(file, " %*s", widths[i], pw_layout_seconds(times[i], text, sizeof text));
     pw_file_text(file, "\n");
 }
 
@@ -119,7 +119,8 @@ static void put_rows(const pw_run_result *result, pw_file *file) {
     for (uint32_t i = 0; i < first->figure_count; i++)
         pw_file_print(file, " %*s", column_width(first->figures[i].name), first->figures[i].name);
     if (full) pw_file_print(file, " %7s", "GB/GPU");
-    pw_file_print(file, " %12s %14s %12s %12s\n", "compute", "communication", "idle", "launch wait");
+    if (!result->bare_rows) pw_file_print(file, " %12s %14s %12s %12s", "compute", "communication", "idle", "launch wait");
+    pw_file_text(file, "\n");
     uint32_t last_shown = 0;
     for (uint32_t i = 0; i < result->row_count; i++) {
         bool shown = result->row_count <= MOST_ROWS || i == 0 || i == result->row_count - 1 || &result->rows[i] == full;
@@ -202,6 +203,10 @@ static void json_row(pw_json *json, const pw_run_result *result, uint32_t index)
     if (row->name) pw_json_text(json, result->row_word, row->name);
     else pw_json_integer(json, result->row_word, index);
     json_figures(json, row->figures, row->figure_count);
+    if (result->bare_rows) {
+        pw_json_end(json);
+        return;
+    }
     pw_json_integer(json, "ranks", row->ranks);
     pw_json_number(json, "compute_s", row->compute_s);
     pw_json_number(json, "communication_s", row->communication_s);
@@ -305,7 +310,7 @@ static void csv_row(pw_file *file, const pw_run_result *result, uint32_t index) 
         snprintf(name, sizeof name, "%.40s.%.80s.%.60s", result->row_word, row_id, row->figures[i].name);
         csv_line(file, name, row->figures[i].value, row->figures[i].unit);
     }
-    for (size_t i = 0; i < sizeof columns / sizeof *columns - (row->memory_count == 0); i++) {
+    for (size_t i = 0; !result->bare_rows && i < sizeof columns / sizeof *columns - (row->memory_count == 0); i++) {
         snprintf(name, sizeof name, "%.40s.%.80s.%s", result->row_word, row_id, columns[i].name);
         csv_line(file, name, columns[i].value, columns[i].unit);
     }

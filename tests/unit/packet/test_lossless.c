@@ -83,7 +83,6 @@ static pw_packet_desc dcqcn(const char *row, double link_Bps) {
     }
     desc.transport = PW_TRANSPORT_DCQCN;
     desc.pfc = true;
-    desc.pause_bytes = desc.resume_bytes = 250e3;
     desc.packet_bytes = 1000;
     PW_EXPECT_INT(pw_packet_read_dcqcn(catalogue, row, link_Bps, &desc, &error), PW_OK);
     PW_EXPECT_TEXT(error.what, "");
