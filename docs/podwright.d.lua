@@ -9,7 +9,7 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.traffic What runs on the cluster; a scenario without a job can be described, not run.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -300,6 +300,48 @@
 ---@field top integer[] Layers of the perceptron behind the interaction.
 ---@overload fun(fields: table): podwright.recommender_model
 
+---@class podwright.traffic A question to the network: flows between ports or GPUs, as fluid, packet by packet, or both.
+---@field name? string Name of the question, for reports.
+---@field pattern? "permutation"|"incast"|"all_to_all"|"ring"|"random"|"list" Who sends to whom: permutation (each to one other, random), incast (all to target), all_to_all, ring (each to the next), random (count flows between random ends), list (flows).
+---@field ends? integer Ends that take part: 0 to ends - 1; 0 takes all.
+---@field bytes? podwright.quantity Bytes of each flow; not with pattern list, whose flows say theirs.
+---@field target? integer The end that receives in an incast.
+---@field count? integer Flows of pattern random.
+---@field repeats? integer How often the pattern is laid down, drawn anew each time.
+---@field interval? podwright.quantity Time from one repeat to the next; of pattern random the mean time between starts, exponentially distributed.
+---@field start? podwright.quantity When the first flow starts.
+---@field flows? podwright.flow[] The flows of pattern list.
+---@field collective? string In place of a pattern: the messages of this collective over the GPUs, each after those it waits for; bytes is its size.
+---@field algorithm? string Algorithm of the collective; without one, ring.
+---@field between? "ports"|"gpus" What an end is: a network port (node x ports + rail), or a GPU with its way through the node.
+---@field mode? "flow"|"packet"|"both" flow: max-min fair shares; packet: packet by packet; both: side by side.
+---@field transport? "line"|"credit"|"dcqcn" How hosts send packets: line (at line rate), credit (paced by the receiver, trimmed packets are sent again), dcqcn (rates follow ECN marks).
+---@field switches? "cut_through"|"store_and_forward" When a switch passes a packet on.
+---@field paths? integer 1: a flow keeps one path, by hash (ECMP); more: it is spread over so many hashes (spray).
+---@field packet? podwright.quantity A full packet with its header.
+---@field header? podwright.quantity Header of a packet; 0 where the network's efficiency has paid for it.
+---@field queue? podwright.quantity Limit of an output queue under transport credit, beyond which packets are trimmed; left out: 0.83 of bandwidth x round trip.
+---@field buffer? podwright.quantity Limit of all queues of one switch together; left out: none.
+---@field window? podwright.quantity Bytes of a flow under way under transport credit; left out: 1.5 of bandwidth x round trip.
+---@field pace? number Share of its links that a receiver asks for under transport credit; left out: 0.99.
+---@field congestion_control? string Row of the table congestion-control: DCQCN's parameters, marking and PFC thresholds.
+---@field mark_from? podwright.quantity Queue at which ECN marking begins under dcqcn; left out: that of congestion_control.
+---@field mark_to? podwright.quantity Queue from which every packet is marked; left out: that of congestion_control.
+---@field mark_probability? number Probability of a mark just below mark_to; left out: that of congestion_control.
+---@field pfc? "auto"|"on"|"off" Pause frames (PFC); auto: on with line and dcqcn, off with credit. Off with line or dcqcn, queues have no limit.
+---@field pause? podwright.quantity Bytes from one link in a switch above which it is paused; left out: that of congestion_control.
+---@field resume? podwright.quantity Bytes at or below which it is resumed; left out: that of congestion_control.
+---@field headroom? podwright.quantity Room for what still comes after a pause; left out: what the link needs to lose nothing.
+---@field links? integer How many of the busiest links the result lists.
+---@overload fun(fields: table): podwright.traffic
+
+---@class podwright.flow One flow of a pattern: bytes from one end to another.
+---@field from integer The end that sends, counted from 0.
+---@field to integer The end that receives.
+---@field bytes podwright.quantity Bytes to send.
+---@field start? podwright.quantity When it starts.
+---@overload fun(fields: table): podwright.flow
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -394,6 +436,14 @@ function o.recommender(fields) end
 ---@param fields podwright.recommender_model|string a table of fields, or a name
 ---@return podwright.recommender_model
 function o.recommender_model(fields) end
+---A question to the network: flows between ports or GPUs, as fluid, packet by packet, or both.
+---@param fields podwright.traffic|string a table of fields, or a name
+---@return podwright.traffic
+function o.traffic(fields) end
+---One flow of a pattern: bytes from one end to another.
+---@param fields podwright.flow|string a table of fields, or a name
+---@return podwright.flow
+function o.flow(fields) end
 
 ---@class podwright.units
 local u = {}
