@@ -2,8 +2,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "calibrate/import/measurements.h"
+#include "scenarios/validation/collective_flags.h"
 #include "sim/registry.h"
 #include "sim/text.h"
 
@@ -92,15 +95,77 @@ static pw_status import_files(const pw_host *host, const pw_arguments *arguments
     return PW_OK;
 }
 
-pw_status pw_calibrate_import(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
-                              pw_error *error) {
+/* What the tables of a CSV of measurements may be ill of, on stderr. */
+static pw_status tell_flags(const pw_catalogue *catalogue, const char *path, pw_arena *arena, pw_error *error) {
+    pw_diagnosis *diagnoses;
+    uint32_t count;
+    PW_TRY(pw_collective_diagnose(catalogue, path, arena, &diagnoses, &count, error));
+    for (uint32_t i = 0; i < count; i++) {
+        if (!(diagnoses[i].values[PW_FLAG_SLOW] > 0))
+            fprintf(stderr, "%.200s: not compared with the model at large sizes: %.300s\n", diagnoses[i].table_id,
+                    diagnoses[i].why[0] ? diagnoses[i].why : "it has none");
+        for (uint32_t f = 0; f < diagnoses[i].flag_count; f++)
+            fprintf(stderr, "%.200s: %s (%.2f): %s\n", diagnoses[i].table_id, diagnoses[i].flags[f].name, diagnoses[i].flags[f].value,
+                    diagnoses[i].flags[f].text);
+    }
+    return PW_OK;
+}
+
+/* Measurements into `kept`, a file in memory. */
+static pw_status import_into(const pw_host *host, const pw_arguments *arguments, const pw_catalogue *catalogue, int kept, pw_arena *arena,
+                             pw_error *error) {
     pw_log_labels labels;
     pw_file *file;
+    PW_TRY(read_labels(arguments, catalogue, &labels, error));
+    PW_TRY(pw_file_attach(kept, host->allocator, &file, error));
+    return pw_host_close(file, import_files(host, arguments, catalogue, &labels, file, arena, error), error);
+}
+
+static pw_status put_out(const pw_host *host, const pw_arguments *arguments, const char *kept, pw_error *error) {
+    char *text;
+    size_t size;
+    pw_file *file;
+    PW_TRY(pw_file_read(kept, (size_t)1 << 32, host->allocator, &text, &size, error));
+    pw_status status = pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error);
+    if (status == PW_OK) {
+        pw_file_write(file, text, size);
+        status = pw_host_close(file, PW_OK, error);
+    }
+    pw_free(host->allocator, text, size + 1);
+    return status;
+}
+
+pw_status pw_calibrate_import(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
+                              pw_error *error) {
+    char path[64];
     if (arguments->operand_count < 2)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "podwright calibrate import all_reduce.log", "import needs a log");
-    PW_TRY(read_labels(arguments, catalogue, &labels, error));
-    PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
-    return pw_host_close(file, import_files(host, arguments, catalogue, &labels, file, arena, error), error);
+    int kept = memfd_create("measurements", MFD_CLOEXEC);
+    if (kept < 0) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+    snprintf(path, sizeof path, "/proc/self/fd/%d", kept);
+    pw_status status = import_into(host, arguments, catalogue, kept, arena, error);
+    if (status == PW_OK) status = put_out(host, arguments, path, error);
+    if (status == PW_OK) status = tell_flags(catalogue, path, arena, error);
+    close(kept);
+    return status;
+}
+
+pw_status pw_calibrate_judge(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
+    pw_diagnosis *diagnoses;
+    uint32_t count;
+    pw_file *file;
+    const char *data = arguments->operand_count > 1 ? arguments->operands[1] : NULL;
+    if (arguments->operand_count > 2)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "judge reads one file, not also '%.200s'", arguments->operands[2]);
+    pw_status status = pw_collective_diagnose(catalogue, data, arena, &diagnoses, &count, error);
+    if (data && status == PW_IO && error) error->status = status = PW_BAD_INPUT; /* the user named this file */
+    PW_TRY(status);
+    const char *output = pw_arguments_value(arguments, "output", NULL);
+    size_t length = output ? strlen(output) : 0;
+    PW_TRY(pw_host_open(host, output, &file, error));
+    if (length > 4 && strcmp(output + length - 4, ".csv") == 0) pw_collective_flags_write_csv(diagnoses, count, file);
+    else pw_collective_flags_write_text(diagnoses, count, file);
+    return pw_host_close(file, PW_OK, error);
 }
 
 pw_status pw_calibrate_no_import_options(const pw_arguments *arguments, pw_error *error) {

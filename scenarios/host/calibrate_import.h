@@ -1,4 +1,5 @@
-/* podwright calibrate import: logs of collective benchmarks as one CSV of measurements. */
+/* podwright calibrate import: logs of collective benchmarks as one CSV of measurements; calibrate judge: what such tables may be
+ * ill of. */
 #ifndef PW_HOST_CALIBRATE_IMPORT_H
 #define PW_HOST_CALIBRATE_IMPORT_H
 
@@ -18,6 +19,8 @@
 
 pw_status pw_calibrate_import(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                               pw_error *error);
+/* Of the file named, or of the measurements that ship; a CSV when the output's name ends so. */
+pw_status pw_calibrate_judge(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error);
 /* Fails when one of those options is given. */
 pw_status pw_calibrate_no_import_options(const pw_arguments *arguments, pw_error *error);
 

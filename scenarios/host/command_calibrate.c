@@ -12,6 +12,7 @@ static pw_status calibrate(pw_host *host, const pw_arguments *arguments, pw_cata
     const char *what = arguments->operands[0];
     if (strcmp(what, "import") == 0) return pw_calibrate_import(host, arguments, catalogue, arena, error);
     PW_TRY(pw_calibrate_no_import_options(arguments, error));
+    if (strcmp(what, "judge") == 0) return pw_calibrate_judge(host, arguments, catalogue, arena, error);
     if (strcmp(what, "steps") == 0) {
         if (arguments->operand_count < 2)
             return pw_fail(error, PW_BAD_INPUT, NULL, 0, "podwright calibrate steps measured.csv", "steps needs a file of measured steps");
@@ -20,13 +21,13 @@ static pw_status calibrate(pw_host *host, const pw_arguments *arguments, pw_cata
         return pw_calibrate_steps(host, catalogue, arguments->operands[1], pw_arguments_value(arguments, "output", NULL), arena, error);
     }
     if (arguments->operand_count > 1)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "only steps and import read files", "calibrate %.100s does not take '%.200s'", what,
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "only steps, import and judge read files", "calibrate %.100s does not take '%.200s'", what,
                        arguments->operands[1]);
     pw_refit_kind kind = PW_REFIT_CLOCKS;
     bool intervals = strcmp(what, "intervals") == 0;
     if (strcmp(what, "stacks") == 0) kind = PW_REFIT_STACKS;
     else if (!intervals && strcmp(what, "clocks") != 0)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, stacks, intervals, steps or import", "unknown parameter '%.200s'", what);
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, stacks, intervals, steps, import or judge", "unknown parameter '%.200s'", what);
     pw_file *file = NULL;
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
     pw_status status = intervals ? pw_intervals_write(catalogue, host->interrupt, file, arena, error)
@@ -52,5 +53,8 @@ const pw_command pw_command_calibrate = {
     "say; -o FILE writes the table stack-factors with the fitted row.\n"
     "  podwright calibrate import LOG... -o measured.csv\n"
     "reads what nccl-tests (text or JSON) and rccl-tests print and writes one row per size, for `podwright validate collectives --data\n"
-    "measured.csv`. What it leaves out, and rows that contradict themselves, are told on stderr. The environment is never copied.\n",
+    "measured.csv`. What it leaves out, and rows that contradict themselves, are told on stderr. The environment is never copied.\n"
+    "  podwright calibrate judge [measured.csv]\n"
+    "compares every table of such a file with what podwright predicts for its hardware, and with itself, and says which look ill, and of\n"
+    "what (NICs at half rate, NVLink not used, ...). import does the same with what it wrote.\n",
     options, 1, 1000, run};
