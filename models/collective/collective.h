@@ -47,8 +47,29 @@ double pw_collective_bus_factor(pw_collective_kind kind, uint32_t members);
 typedef struct pw_collective_step {
     uint32_t round, from, to;
     double fraction;
+    uint32_t part; /* which of several messages of a pair and round: the algorithm's own number (of a ring, tree, piece) */
 } pw_collective_step;
 typedef void pw_collective_step_fn(void *object, const pw_collective_step *step);
+
+/* What a message carries: blocks `first` to first + count - 1 of S, in units of the algorithm; of an exchange, those of
+ * member `source`'s buffer. From and to are the message's, but where a switch reduces or multicasts: there they are who
+ * gives and who gets, and numbers from `members` on stand for what the switches of the network hold. */
+typedef struct pw_collective_move {
+    uint32_t from, to, source, first, count;
+} pw_collective_move;
+typedef void pw_collective_move_fn(void *object, const pw_collective_move *move);
+
+/* What an algorithm can be told. Zero in a field: its own choice. Held by the caller of pw_collectives_variant. */
+#define PW_COLLECTIVE_DIMENSIONS 6
+typedef struct pw_custom_algorithm pw_custom_algorithm; /* custom.h */
+typedef struct pw_collective_options {
+    uint32_t pieces;     /* that trees and chains cut a message into, so that all levels work at once */
+    uint32_t dimensions; /* of `hierarchical`: how many, and members along each, the first varying fastest */
+    uint32_t extents[PW_COLLECTIVE_DIMENSIONS];
+    double imbalance;    /* all_to_all_v: the first member gets so many times the mean, the others alike; 1 to members */
+    const double *matrix; /* all_to_all_v: [members x members] of S, by sender; each off-diagonal entry at least 0 */
+    const pw_custom_algorithm *custom; /* the steps of the algorithm `custom` */
+} pw_collective_options;
 
 /* What an algorithm sees of a group: members in ring order and how they sit in nodes (or scale-up domains). */
 typedef struct pw_group_shape {
@@ -60,6 +81,9 @@ typedef struct pw_group_shape {
     double network_Bps;    /* per member and direction towards other domains: NICs a domain's members can use / members */
     double latency_s;      /* of the longest neighbour hop */
     double lone_Bps;       /* the first member alone to all of another domain, whose NICs it may reach through others; 0: as above */
+    double scaleup_latency_s; /* of the longest neighbour hop inside a domain; 0: latency_s */
+    bool network_reduces;  /* switches of the network can sum (SHARP) */
+    const pw_collective_options *options; /* NULL: none */
 } pw_group_shape;
 
 typedef struct pw_algorithm {
@@ -68,14 +92,22 @@ typedef struct pw_algorithm {
     uint32_t (*rounds)(pw_collective_kind kind, const pw_group_shape *shape); /* rounds one after another */
     /* Every message, in order of round. Bytes of all messages together are the algorithm's volume. */
     void (*steps)(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object);
-    /* The same messages summed per ordered pair (round = 0), without an n^2 walk where the algorithm has none. */
+    /* The rest may be NULL. The same messages summed per ordered pair (round = 0), without an n^2 walk where the algorithm
+     * has none; NULL: the steps themselves, of whatever round. */
     void (*edges)(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object);
     /* The messages of one round that a member sends or receives, in O(their number), so that a run of 10^7 messages keeps none
      * of them in memory. NULL: only `steps` is there, and a run indexes all messages first. */
     void (*touches)(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
                     pw_collective_step_fn *emit, void *object);
+    /* Blocks of equal size that S is cut into, and which of them a step carries: what a proof of its contents reads
+     * (contents.h). Of all_gather, reduce_scatter, gather, scatter and all_to_all member m owns, or gets, the m-th of n equal
+     * runs of blocks. */
+    uint32_t (*units)(pw_collective_kind kind, const pw_group_shape *shape);
+    void (*carries)(pw_collective_kind kind, const pw_group_shape *shape, const pw_collective_step *step,
+                    pw_collective_move_fn *emit, void *object);
 } pw_algorithm;
 extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct, ... */
+#define PW_ALGORITHM_PIECES 8u /* without other word; halves and rails of a tree are cut so each */
 extern const char *const pw_algorithm_names[];  /* "auto", then the table's, NULL-terminated */
 #define PW_ALGORITHM_AUTO (-1)
 
@@ -88,12 +120,24 @@ void pw_collectives_destroy(pw_collectives *collectives);
 /* Where the parameters come from; names a fallback. */
 const char *pw_collectives_provenance(const pw_collectives *collectives);
 
+bool pw_collectives_calibrated(const pw_collectives *collectives);
+
+/* An algorithm (PW_ALGORITHM_AUTO: whichever auto finds) with options of its own gets a number above those of the table,
+ * which operations name and costs return. Options are copied; matrix and custom must outlive the object. Errors: options
+ * out of range. */
+pw_status pw_collectives_variant(pw_collectives *collectives, int algorithm, const pw_collective_options *options,
+                                 int *variant, pw_error *error);
+/* The row of the table behind the number of a cost, and the shape with that variant's options. */
+const pw_algorithm *pw_collectives_algorithm(const pw_collectives *collectives, int algorithm, pw_group_shape *shape);
+/* Its name, "auto" for PW_ALGORITHM_AUTO; a custom algorithm has its own. */
+const char *pw_collectives_algorithm_name(const pw_collectives *collectives, int algorithm);
+
 /* Shape of a group of GPUs (cluster numbering, in ring order). */
 pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t *gpus, uint32_t count,
                               pw_group_shape *shape, pw_error *error);
 
 typedef struct pw_collective_cost {
-    int algorithm;    /* index into pw_algorithm_table */
+    int algorithm;    /* index into pw_algorithm_table, or of a variant (pw_collectives_algorithm) */
     double alpha_s;   /* latency phase */
     double total_s;   /* T_cal(S): alone on an idle fabric */
     double cap_Bps;   /* of S: S / (total - alpha); infinite for S = 0 or one member */
@@ -115,6 +159,10 @@ typedef struct pw_library_estimate {
 } pw_library_estimate;
 bool pw_collective_library_estimate(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape,
                                     double bytes, pw_library_estimate *estimate);
+
+/* Whether a message of a collective has a share of the whole one's cap. Not where an algorithm without measurements has
+ * rounds of unlike messages: there links and latencies alone say how fast each goes. */
+bool pw_collective_capped(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape);
 
 /* Adds up the load on every link, in bytes over the link per byte of S, for one group. Twins (pw_network_twins) are given
  * once: the first of them, with the load of each. */

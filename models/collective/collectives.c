@@ -106,9 +106,14 @@ void pw_collectives_destroy(pw_collectives *collectives) {
     if (!collectives) return;
     const pw_allocator *allocator = collectives->allocator;
     parameters_free(allocator, &collectives->parameters);
+    variants_free(collectives);
     if (collectives->port_of)
         pw_free(allocator, collectives->port_of, (collectives->vertices + 1) * sizeof *collectives->port_of);
     pw_free(allocator, collectives, sizeof *collectives);
+}
+
+bool pw_collectives_calibrated(const pw_collectives *collectives) {
+    return collectives->calibrated;
 }
 
 const char *pw_collectives_provenance(const pw_collectives *collectives) {
@@ -289,13 +294,13 @@ static pw_status spread_mesh(load_walk *walk, uint32_t members, pw_error *error)
     return PW_OK;
 }
 
-static pw_status collect_loads(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
+static pw_status collect_loads(const pw_collectives *collectives, pw_collective_kind kind, const pw_algorithm *row,
                                const uint32_t *gpus, const pw_group_shape *shape, load_sum *sum, pw_error *error) {
     load_walk walk = {collectives, gpus, sum, NULL, NULL, PW_OK, error};
     const pw_allocator *allocator = collectives->allocator;
     uint32_t members = shape->members, *run_of = NULL;
     double *mesh_bytes = NULL;
-    bool mesh = collectives->mesh && strcmp(pw_algorithm_table[algorithm].name, "direct") != 0;
+    bool mesh = collectives->mesh && row->edges && row->edges != direct_edges; /* others say who sends to whom */
     if (mesh) {
         run_of = pw_alloc(allocator, members * sizeof *run_of);
         mesh_bytes = pw_alloc_zero(allocator, members * sizeof *mesh_bytes);
@@ -310,7 +315,7 @@ static pw_status collect_loads(const pw_collectives *collectives, pw_collective_
             walk.mesh_bytes = mesh_bytes;
         }
     }
-    if (walk.status == PW_OK) pw_algorithm_table[algorithm].edges(kind, shape, walk_edge, &walk);
+    if (walk.status == PW_OK) (row->edges ? row->edges : row->steps)(kind, shape, walk_edge, &walk);
     if (walk.status == PW_OK && mesh) walk.status = spread_mesh(&walk, members, error);
     if (run_of) pw_free(allocator, run_of, members * sizeof *run_of);
     if (mesh_bytes) pw_free(allocator, mesh_bytes, members * sizeof *mesh_bytes);
@@ -321,14 +326,14 @@ pw_status pw_collective_loads(const pw_collectives *collectives, pw_collective_k
                               const uint32_t *gpus, const pw_group_shape *shape, pw_link_load_fn *add, void *object,
                               pw_error *error) {
     if (shape->members < 2) return PW_OK;
-    int count = 0;
-    while (pw_algorithm_table[count].name) count++;
-    if (algorithm < 0 || algorithm >= count)
+    pw_group_shape with = *shape;
+    const pw_algorithm *row = pw_collectives_algorithm(collectives, algorithm, &with);
+    if (!row)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take the algorithm from pw_collective_cost_of",
                        "loads need one algorithm, not number %d", algorithm);
     load_sum sum;
     load_sum_create(collectives, &sum);
-    pw_status status = collect_loads(collectives, kind, algorithm, gpus, shape, &sum, error);
+    pw_status status = collect_loads(collectives, kind, row, gpus, &with, &sum, error);
     if (status == PW_OK && sum.failed)
         status = pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the link loads of a collective");
     for (uint32_t i = 0; status == PW_OK && i < sum.count; i++) add(object, sum.links[i], sum.bytes[i]);

@@ -5,6 +5,11 @@
 #include "models/collective/library.h"
 #include "models/collective/parameters.h"
 
+typedef struct algorithm_variant {
+    int algorithm; /* of the table, or PW_ALGORITHM_AUTO */
+    pw_collective_options options;
+} algorithm_variant;
+
 struct pw_collectives {
     const pw_allocator *allocator;
     const pw_cluster *cluster;
@@ -17,8 +22,15 @@ struct pw_collectives {
     uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */
     uint32_t vertices;
     double memory_traffic[PW_COLLECTIVE_KIND_COUNT]; /* HBM bytes per byte of the buffer, many members */
+    algorithm_variant **variants; /* [variant_count], numbered after the algorithms of the table */
+    size_t variant_count, variant_capacity;
     char provenance[768];
 };
+
+const algorithm_variant *variant_of(const pw_collectives *collectives, int algorithm); /* NULL: of the table */
+void variants_free(pw_collectives *collectives);
+/* Whether the shape's options suit a kind. */
+pw_status variant_fits(pw_collective_kind kind, const pw_group_shape *shape, pw_error *error);
 
 /* Scale-up domain of a GPU: consecutive numbers share one. */
 uint32_t collectives_domain(const pw_collectives *collectives, uint32_t gpu);

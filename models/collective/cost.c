@@ -5,12 +5,6 @@
 
 #include "models/collective/collectives_internal.h"
 
-static int algorithm_count(void) {
-    int count = 0;
-    while (pw_algorithm_table[count].name) count++;
-    return count;
-}
-
 static const pw_collective_cost no_cost = {.algorithm = 0, .cap_Bps = INFINITY};
 
 static pw_status check_shape(const pw_group_shape *shape, pw_error *error) {
@@ -25,22 +19,15 @@ static pw_status check_shape(const pw_group_shape *shape, pw_error *error) {
     return PW_OK;
 }
 
-/* Seconds per byte of S that the busiest of the group's links needs. */
-static double cut_of(const pw_group_shape *shape, algorithm_load load) {
-    double inside = load.scaleup > 0 ? load.scaleup / shape->scaleup_Bps : 0;
-    double between = load.network > 0 ? load.network / shape->network_Bps : 0;
-    return inside > between ? inside : between;
-}
-
 typedef enum source { SOURCE_OWN, SOURCE_ANY, SOURCE_FORM } source;
 
 static pw_collective_cost cost_with(const pw_collectives *collectives, int kind, int algorithm, source from,
-                                    const pw_group_shape *shape, double bytes, algorithm_load load,
-                                    algorithm_hops hops) {
+                                    const pw_group_shape *shape, double bytes, const algorithm_figures *figures) {
     pw_collective_cost cost = {.algorithm = algorithm};
-    double cut = bytes * cut_of(shape, load), fluid = cut;
+    double cut = bytes * algorithm_cut(shape, figures->load), fluid = cut;
     if (from == SOURCE_FORM) {
-        cost.alpha_s = (hops.scaleup + hops.network) * shape->latency_s;
+        cost.alpha_s = figures->alpha_s;
+        fluid = bytes * figures->span_spB;
     } else {
         parameter_query query = {.kind = kind,
                                  .algorithm = algorithm,
@@ -50,8 +37,8 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
                                  .scaleup_Bps = shape->scaleup_Bps,
                                  .network_Bps = shape->network_Bps,
                                  .latency_s = shape->latency_s,
-                                 .load = load,
-                                 .hops = hops};
+                                 .load = figures->load,
+                                 .hops = figures->hops};
         parameter_answer answer = parameters_least(&collectives->parameters, &query, from == SOURCE_OWN);
         cost.alpha_s = answer.alpha_s;
         cost.sms = answer.sms;
@@ -65,34 +52,40 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
     return cost;
 }
 
-/* Best of the algorithms that apply and have rows of one source. */
-static bool best_of(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, source from,
-                    const pw_group_shape *shape, double bytes, pw_collective_cost *best) {
-    bool multicast = pw_cluster_has_multicast(collectives->cluster), found = false;
+/* Best of the algorithms that apply and have rows of one source; of those without rows only the usual ones. `chosen` is a
+ * number of the table or of a variant; the shape has its options. */
+static pw_status best_of(const pw_collectives *collectives, pw_collective_kind kind, int chosen, source from,
+                         const pw_group_shape *shape, double bytes, bool *found, pw_collective_cost *best, pw_error *error) {
+    bool multicast = pw_cluster_has_multicast(collectives->cluster);
+    const algorithm_variant *variant = variant_of(collectives, chosen);
+    int algorithm = variant ? variant->algorithm : chosen;
+    *found = false;
     for (int i = 0; i < algorithm_count(); i++) {
-        if (algorithm != PW_ALGORITHM_AUTO && algorithm != i) continue;
+        if (algorithm == PW_ALGORITHM_AUTO ? from == SOURCE_FORM && !algorithm_forms[i].automatic : algorithm != i) continue;
         if (!pw_algorithm_table[i].applies(kind, shape, multicast)) continue;
         if (from != SOURCE_FORM &&
             !parameters_has(&collectives->parameters, kind, i, shape->domains > 1, from == SOURCE_OWN))
             continue;
-        pw_collective_cost cost = cost_with(collectives, kind, i, from, shape, bytes, algorithm_forms[i].load(kind, shape),
-                                            algorithm_forms[i].hops(kind, shape));
-        if (!found || cost.total_s < best->total_s) *best = cost;
-        found = true;
+        algorithm_figures figures;
+        PW_TRY(algorithm_measure(collectives->allocator, i, kind, shape, &figures, error));
+        pw_collective_cost cost = cost_with(collectives, kind, i, from, shape, bytes, &figures);
+        if (variant) cost.algorithm = algorithm == PW_ALGORITHM_AUTO ? chosen + 1 + i : chosen;
+        if (!*found || cost.total_s < best->total_s) *best = cost;
+        *found = true;
     }
-    return found;
+    return PW_OK;
 }
 
 static pw_status does_not_apply(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
                                 const pw_group_shape *shape, pw_error *error) {
-    char hint[256] = "these do: auto";
+    char hint[512] = "these do: auto";
     for (int i = 0; i < algorithm_count(); i++) {
         if (!pw_algorithm_table[i].applies(kind, shape, pw_cluster_has_multicast(collectives->cluster))) continue;
         size_t used = strlen(hint);
         snprintf(hint + used, sizeof hint - used, ", %s", pw_algorithm_table[i].name);
     }
     return pw_fail(error, PW_UNSUPPORTED, NULL, 0, hint, "the algorithm %s cannot do %s in a group of %u (%u x %u)",
-                   pw_algorithm_names[algorithm + 1], pw_collective_names[kind], shape->members, shape->domains,
+                   pw_collectives_algorithm_name(collectives, algorithm), pw_collective_names[kind], shape->members, shape->domains,
                    shape->per_domain);
 }
 
@@ -100,15 +93,30 @@ pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective
                                 const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error) {
     *cost = no_cost;
     if ((int)kind < 0 || kind >= PW_COLLECTIVE_KIND_COUNT || algorithm < PW_ALGORITHM_AUTO ||
-        algorithm >= algorithm_count())
+        algorithm >= algorithm_count() + (int)collectives->variant_count)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "no such collective or algorithm: %d, %d", (int)kind, algorithm);
     if (!(bytes >= 0) || isinf(bytes))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "a collective cannot move %g bytes", bytes);
     if (shape->members < 2) return PW_OK;
     PW_TRY(check_shape(shape, error));
-    for (source from = collectives->calibrated ? SOURCE_OWN : SOURCE_FORM; from <= SOURCE_FORM; from++)
-        if (best_of(collectives, kind, algorithm, from, shape, bytes, cost)) return PW_OK;
-    return does_not_apply(collectives, kind, algorithm, shape, error);
+    pw_group_shape with = *shape;
+    pw_collectives_algorithm(collectives, algorithm, &with);
+    PW_TRY(variant_fits(kind, &with, error));
+    for (source from = collectives->calibrated ? SOURCE_OWN : SOURCE_FORM; from <= SOURCE_FORM; from++) {
+        bool found = false;
+        PW_TRY(best_of(collectives, kind, algorithm, from, &with, bytes, &found, cost, error));
+        if (found) return PW_OK;
+    }
+    return does_not_apply(collectives, kind, algorithm, &with, error);
+}
+
+bool pw_collective_capped(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape) {
+    const algorithm_variant *variant = variant_of(collectives, algorithm);
+    int row = variant ? variant->algorithm : algorithm;
+    bool several = shape->domains > 1;
+    return algorithm_forms[row].load || (collectives->calibrated &&
+                                         (parameters_has(&collectives->parameters, kind, row, several, true) ||
+                                          parameters_has(&collectives->parameters, kind, row, several, false)));
 }
 
 pw_status pw_message_cost_of(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes,
@@ -122,14 +130,15 @@ pw_status pw_message_cost_of(const pw_collectives *collectives, uint32_t from, u
     double rate = 0;
     PW_TRY(collectives_message_path(collectives, from, to, &rate, &pair.latency_s, error));
     pair.scaleup_Bps = pair.network_Bps = rate;
-    algorithm_load load = {inside ? 1 : 0, inside ? 0 : 1};
-    algorithm_hops hops = {inside ? 1 : 0, inside ? 0 : 1};
+    algorithm_figures figures = {.load = {inside ? 1 : 0, inside ? 0 : 1}, .hops = {inside ? 1 : 0, inside ? 0 : 1},
+                                 .alpha_s = pair.latency_s};
+    figures.span_spB = algorithm_cut(&pair, figures.load);
     source rows = SOURCE_FORM;
     if (collectives->calibrated && parameters_has(&collectives->parameters, PARAMETER_KIND_MESSAGE, -1, !inside, false))
         rows = SOURCE_ANY;
     if (collectives->calibrated && parameters_has(&collectives->parameters, PARAMETER_KIND_MESSAGE, -1, !inside, true))
         rows = SOURCE_OWN;
-    *cost = cost_with(collectives, PARAMETER_KIND_MESSAGE, -1, rows, &pair, bytes, load, hops);
+    *cost = cost_with(collectives, PARAMETER_KIND_MESSAGE, -1, rows, &pair, bytes, &figures);
     return PW_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The one table of algorithms: a new one adds a file and a line in ALGORITHM_MAP. */
+/* The one table of algorithms: a new one adds functions and a row in ALGORITHM_MAP. */
 #include "models/collective/algorithm.h"
 
 const char *const pw_collective_names[] = {
@@ -20,22 +20,24 @@ double pw_collective_bus_factor(pw_collective_kind kind, uint32_t members) {
 }
 
 const pw_algorithm pw_algorithm_table[] = {
-#define ALGORITHM_ENTRY(algorithm, words)                                                                \
-    {.name = #algorithm, .text = words, .applies = algorithm##_applies, .rounds = algorithm##_rounds,     \
-     .steps = algorithm##_steps, .edges = algorithm##_edges, .touches = algorithm##_touches},
+#define ALGORITHM_ENTRY(algorithm, words, functions, forms) {.name = #algorithm, .text = words, ALGORITHM_LIST functions},
     ALGORITHM_MAP(ALGORITHM_ENTRY)
 #undef ALGORITHM_ENTRY
     {.name = NULL}};
 
 const char *const pw_algorithm_names[] = {
     "auto",
-#define ALGORITHM_NAME(algorithm, words) #algorithm,
+#define ALGORITHM_NAME(algorithm, words, functions, forms) #algorithm,
     ALGORITHM_MAP(ALGORITHM_NAME)
 #undef ALGORITHM_NAME
     NULL};
 
 const algorithm_form algorithm_forms[] = {
-#define ALGORITHM_FORM(algorithm, words) {algorithm##_load, algorithm##_hops},
+#define ALGORITHM_FORM(algorithm, words, functions, forms) {ALGORITHM_LIST forms},
     ALGORITHM_MAP(ALGORITHM_FORM)
 #undef ALGORITHM_FORM
 };
+
+int algorithm_count(void) {
+    return (int)(sizeof algorithm_forms / sizeof *algorithm_forms);
+}

@@ -51,7 +51,7 @@ void double_tree_edges(uint32_t domains, double_tree_edge_fn *emit, void *object
         }
 }
 
-void double_tree_hop(uint32_t domains, uint32_t hop, double_tree_edge_fn *emit, void *object) {
+void double_tree_walk(uint32_t domains, uint32_t hop, double_tree_hop_fn *emit, void *object) {
     uint32_t depth = double_tree_depth(domains);
     bool up = hop < depth;
     /* Up: the deepest send first. Down: the root's children receive first. */
@@ -60,9 +60,21 @@ void double_tree_hop(uint32_t domains, uint32_t hop, double_tree_edge_fn *emit, 
         for (uint32_t domain = 0; domain < domains; domain++) {
             if (tree_depth_of(domains, tree, domain) != level) continue;
             uint32_t parent = double_tree_parent(domains, tree, domain);
-            if (up) emit(object, domain, parent, 1);
-            else emit(object, parent, domain, 1);
+            emit(object, tree, up ? domain : parent, up ? parent : domain);
         }
+}
+
+typedef struct hop_walk {
+    double_tree_edge_fn *emit;
+    void *object;
+} hop_walk;
+static void hop_edge(void *object, int tree, uint32_t from, uint32_t to) {
+    const hop_walk *walk = object;
+    (void)tree;
+    walk->emit(walk->object, from, to, 1);
+}
+void double_tree_hop(uint32_t domains, uint32_t hop, double_tree_edge_fn *emit, void *object) {
+    double_tree_walk(domains, hop, hop_edge, &(hop_walk){emit, object});
 }
 
 /* A domain with three neighbours in one tree is a leaf in the other: four halves. Smaller trees have no such domain. */
@@ -74,20 +86,30 @@ double double_tree_load(uint32_t domains) {
 
 typedef struct tree_walk {
     const pw_group_shape *shape;
-    uint32_t round;
+    uint32_t round, piece;
     double share; /* of S, of one half on one rail in one message */
     pw_collective_step_fn *emit;
     void *object;
 } tree_walk;
 
+/* What a message is, as its `part`. */
+enum { PART_TREE_0, PART_TREE_1, PART_UP, PART_DOWN, PART_KINDS };
+static uint32_t part_of(uint32_t chain, uint32_t piece, uint32_t what) {
+    return (chain << 16 | piece) * PART_KINDS + what; /* pieces: 4,095 at most */
+}
+
 /* One edge between domains happens on every rail. */
-static void tree_rails(void *object, uint32_t from, uint32_t to, double weight) {
-    tree_walk *walk = object;
+static void tree_rails(const tree_walk *walk, uint32_t from, uint32_t to, double weight, uint32_t what) {
     uint32_t p = walk->shape->per_domain;
-    for (uint32_t rail = 0; rail < p; rail++) {
-        pw_collective_step step = {walk->round, from * p + rail, to * p + rail, weight * walk->share};
-        walk->emit(walk->object, &step);
-    }
+    for (uint32_t rail = 0; rail < p; rail++)
+        emit_step(walk->emit, walk->object, walk->round, from * p + rail, to * p + rail, weight * walk->share,
+                  part_of(rail, walk->piece, what));
+}
+static void tree_hop_rails(void *object, int tree, uint32_t from, uint32_t to) {
+    tree_rails(object, from, to, 1, tree == 0 ? PART_TREE_0 : PART_TREE_1);
+}
+static void tree_edge_rails(void *object, uint32_t from, uint32_t to, double weight) {
+    tree_rails(object, from, to, weight, 0);
 }
 
 /* --- tree ---------------------------------------------------------------------------------------------------------- */
@@ -108,31 +130,48 @@ static uint32_t tree_hops_count(const pw_group_shape *shape) {
 
 uint32_t tree_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
     (void)kind;
-    return shape->members < 2 ? 0 : tree_hops_count(shape) + ALGORITHM_PIECES - 1;
+    return shape->members < 2 ? 0 : tree_hops_count(shape) + pieces_of(shape) - 1;
 }
 
 /* Link `place` of the chains, counted from the head, of every domain; up goes to the head. */
 static void tree_chain_hop(const tree_walk *walk, uint32_t place, bool up) {
-    uint32_t p = walk->shape->per_domain, chains = tree_chains(walk->shape);
-    for (uint32_t domain = 0; domain < walk->shape->domains; domain++)
+    const pw_group_shape *shape = walk->shape;
+    uint32_t p = shape->per_domain, chains = tree_chains(shape);
+    for (uint32_t domain = 0; domain < shape->domains; domain++)
         for (uint32_t chain = 0; chain < chains; chain++) {
             uint32_t near = domain * p + (chain + place) % p, far = domain * p + (chain + place + 1) % p;
-            pw_collective_step step = {walk->round, up ? far : near, up ? near : far, 1.0 / chains / ALGORITHM_PIECES};
-            walk->emit(walk->object, &step);
+            emit_step(walk->emit, walk->object, walk->round, up ? far : near, up ? near : far,
+                      1.0 / chains / pieces_of(shape), part_of(chain, walk->piece, up ? PART_UP : PART_DOWN));
         }
 }
 
 void tree_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     uint32_t hops = tree_hops_count(shape), chain = shape->per_domain - 1, rounds = tree_rounds(kind, shape);
-    tree_walk walk = {shape, 0, 0.5 / shape->per_domain / ALGORITHM_PIECES, emit, object};
+    tree_walk walk = {shape, 0, 0, 0.5 / shape->per_domain / pieces_of(shape), emit, object};
     for (; walk.round < rounds; walk.round++)
-        for (uint32_t piece = 0; piece < ALGORITHM_PIECES && piece <= walk.round; piece++) {
+        for (uint32_t piece = 0; piece < pieces_of(shape) && piece <= walk.round; piece++) {
             uint32_t hop = walk.round - piece;
+            walk.piece = piece;
             if (hop >= hops) continue;
             if (hop < chain) tree_chain_hop(&walk, chain - 1 - hop, true);
             else if (hop >= hops - chain) tree_chain_hop(&walk, hop - (hops - chain), false);
-            else double_tree_hop(shape->domains, hop - chain, tree_rails, &walk);
+            else double_tree_walk(shape->domains, hop - chain, tree_hop_rails, &walk);
         }
+}
+
+/* Every chain (or rail) carries its own run of pieces, each in two halves. */
+uint32_t tree_units(pw_collective_kind kind, const pw_group_shape *shape) {
+    (void)kind;
+    return tree_chains(shape) * pieces_of(shape) * 2;
+}
+
+void tree_carries(pw_collective_kind kind, const pw_group_shape *shape, const pw_collective_step *step,
+                  pw_collective_move_fn *emit, void *object) {
+    (void)kind;
+    uint32_t what = step->part % PART_KINDS, chain = step->part / PART_KINDS >> 16, piece = step->part / PART_KINDS & 0xffff;
+    uint32_t first = (chain * pieces_of(shape) + piece) * 2;
+    bool half = what == PART_TREE_0 || what == PART_TREE_1;
+    emit_move(emit, object, step->from, step->to, 0, first + (what == PART_TREE_1), half ? 1 : 2);
 }
 
 void tree_edges(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
@@ -147,16 +186,14 @@ void tree_edges(pw_collective_kind kind, const pw_group_shape *shape, pw_collect
             if (p == 2 && chains == 2) {
                 /* Both links join the same pair: up on one and down on the other add up. */
                 fraction = 1;
-                pw_collective_step step = {0, near, far, fraction};
-                emit(object, &step);
+                emit_step(emit, object, 0, near, far, fraction, 0);
                 continue;
             }
-            pw_collective_step down = {0, near, far, fraction}, up = {0, far, near, fraction};
-            emit(object, &down);
-            emit(object, &up);
+            emit_step(emit, object, 0, near, far, fraction, 0);
+            emit_step(emit, object, 0, far, near, fraction, 0);
         }
-    tree_walk walk = {shape, 0, 0.5 / p, emit, object};
-    double_tree_edges(shape->domains, tree_rails, &walk);
+    tree_walk walk = {shape, 0, 0, 0.5 / p, emit, object};
+    double_tree_edges(shape->domains, tree_edge_rails, &walk);
 }
 
 algorithm_load tree_load(pw_collective_kind kind, const pw_group_shape *shape) {
@@ -180,18 +217,17 @@ bool nvls_applies(pw_collective_kind kind, const pw_group_shape *shape, bool mul
 uint32_t nvls_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
     (void)kind;
     uint32_t depth = double_tree_depth(shape->domains);
-    return depth == 0 ? 2 : 2 + 2 * depth + ALGORITHM_PIECES - 1;
+    return depth == 0 ? 2 : 2 + 2 * depth + pieces_of(shape) - 1;
 }
 
 /* Every member's port carries S towards the switch, which reduces, and 1/p of S back; then the same turned round. A
  * message to the next member stands for a port's share up and the next port's share down. */
-static void nvls_switch_hop(const pw_group_shape *shape, uint32_t round, double fraction, pw_collective_step_fn *emit,
-                            void *object) {
+static void nvls_switch_hop(const pw_group_shape *shape, uint32_t round, double fraction, uint32_t part,
+                            pw_collective_step_fn *emit, void *object) {
     uint32_t p = shape->per_domain;
     for (uint32_t member = 0; member < shape->members; member++) {
         uint32_t next = member % p + 1 < p ? member + 1 : member + 1 - p;
-        pw_collective_step step = {round, member, next, fraction};
-        emit(object, &step);
+        emit_step(emit, object, round, member, next, fraction, part);
     }
 }
 
@@ -200,25 +236,55 @@ static double nvls_volume(const pw_group_shape *shape) {
     return 1 + 1 / p;
 }
 
+static uint32_t nvls_pieces(const pw_group_shape *shape) {
+    return double_tree_depth(shape->domains) == 0 ? 1 : pieces_of(shape);
+}
+
 void nvls_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     double half = nvls_volume(shape) / 2;
     uint32_t depth = double_tree_depth(shape->domains), hops = 2 + 2 * depth, rounds = nvls_rounds(kind, shape);
-    uint32_t pieces = depth == 0 ? 1 : ALGORITHM_PIECES;
-    tree_walk walk = {shape, 0, 0.5 / shape->per_domain / pieces, emit, object};
+    uint32_t pieces = nvls_pieces(shape);
+    tree_walk walk = {shape, 0, 0, 0.5 / shape->per_domain / pieces, emit, object};
     for (; walk.round < rounds; walk.round++)
         for (uint32_t piece = 0; piece < pieces && piece <= walk.round; piece++) {
             uint32_t hop = walk.round - piece;
+            walk.piece = piece;
             if (hop >= hops) continue;
-            if (hop == 0 || hop + 1 == hops) nvls_switch_hop(shape, walk.round, half / pieces, emit, object);
-            else double_tree_hop(shape->domains, hop - 1, tree_rails, &walk);
+            if (hop == 0 || hop + 1 == hops) nvls_switch_hop(shape, walk.round, half / pieces, part_of(0, piece, hop == 0 ? PART_UP : PART_DOWN),
+                                                               emit, object);
+            else double_tree_walk(shape->domains, hop - 1, tree_hop_rails, &walk);
         }
+}
+
+/* Member `rail` of a domain reads the sum of its own part of S out of the switch, and writes the result to all. */
+uint32_t nvls_units(pw_collective_kind kind, const pw_group_shape *shape) {
+    (void)kind;
+    return shape->per_domain * nvls_pieces(shape) * 2;
+}
+
+void nvls_carries(pw_collective_kind kind, const pw_group_shape *shape, const pw_collective_step *step,
+                  pw_collective_move_fn *emit, void *object) {
+    (void)kind;
+    uint32_t what = step->part % PART_KINDS, piece = step->part / PART_KINDS & 0xffff, p = shape->per_domain;
+    uint32_t rail = step->from % p, head = step->from - rail, first = (rail * nvls_pieces(shape) + piece) * 2;
+    if (what == PART_TREE_0 || what == PART_TREE_1) {
+        emit_move(emit, object, step->from, step->to, 0, first + (what == PART_TREE_1), 1);
+        return;
+    }
+    for (uint32_t other = head; other < head + p; other++)
+        if (other != step->from)
+            emit_move(emit, object, what == PART_UP ? other : step->from, what == PART_UP ? step->from : other, 0, first, 2);
+}
+
+bool nvls_tree_applies(pw_collective_kind kind, const pw_group_shape *shape, bool multicast) {
+    return shape->domains > 1 && nvls_applies(kind, shape, multicast);
 }
 
 void nvls_edges(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     (void)kind;
-    nvls_switch_hop(shape, 0, nvls_volume(shape), emit, object);
-    tree_walk walk = {shape, 0, 0.5 / shape->per_domain, emit, object};
-    double_tree_edges(shape->domains, tree_rails, &walk);
+    nvls_switch_hop(shape, 0, nvls_volume(shape), 0, emit, object);
+    tree_walk walk = {shape, 0, 0, 0.5 / shape->per_domain, emit, object};
+    double_tree_edges(shape->domains, tree_edge_rails, &walk);
 }
 
 algorithm_load nvls_load(pw_collective_kind kind, const pw_group_shape *shape) {

@@ -7,6 +7,7 @@
  * cap x sum f_r, so that on an idle fabric the rounds add up to the collective's own time.
  *
  * No message is kept: an algorithm names those of one member and round, and a member knows how many are left. */
+#include <math.h>
 #include <string.h>
 
 #include "models/program/run.h"
@@ -151,7 +152,6 @@ static pw_status graph_create(pw_executor *x, instance *one, pw_error *error) {
     graph->instance = one->index;
     graph->members = graph->left = count;
     graph->kind = (pw_collective_kind)p->detail;
-    graph->algorithm = &pw_algorithm_table[p->resolved];
     graph->bytes = p->bytes;
     graph->gpus = pw_alloc(&x->allocator, count * sizeof *graph->gpus);
     graph->member = pw_alloc_zero(&x->allocator, count * sizeof *graph->member);
@@ -159,10 +159,12 @@ static pw_status graph_create(pw_executor *x, instance *one, pw_error *error) {
     memcpy(graph->gpus, x->gpus, count * sizeof *graph->gpus);
     for (uint32_t m = 0; m < count; m++) graph->member[m].round = graph->member[m].out_to = PW_NONE;
     PW_TRY(pw_collective_shape(x->config.collectives, graph->gpus, count, &graph->shape, error));
+    graph->algorithm = pw_collectives_algorithm(x->config.collectives, p->resolved, &graph->shape);
     graph->rounds = graph->algorithm->rounds(graph->kind, &graph->shape);
     fraction_sum sum = {0};
     graph->algorithm->steps(graph->kind, &graph->shape, add_fraction, &sum);
-    graph->cap_Bps = p->cap_Bps * (sum.sum + sum.largest);
+    bool capped = pw_collective_capped(x->config.collectives, graph->kind, p->resolved, &graph->shape);
+    graph->cap_Bps = capped ? p->cap_Bps * (sum.sum + sum.largest) : INFINITY;
     graph->latency_ticks = graph->rounds ? p->alpha_s / graph->rounds * pw_sim_ticks_per_second(x->config.sim) : 0;
     if (graph->algorithm->touches) return PW_OK;
     return touching_create(&x->allocator, graph->algorithm, graph->kind, &graph->shape, &graph->index, error);

@@ -65,7 +65,7 @@ static pw_status read_range(const pw_arguments *arguments, pw_sweep_range *range
 
 static pw_status read_algorithm(const pw_arguments *arguments, int *algorithm, pw_error *error) {
     const char *name = pw_arguments_value(arguments, "algorithm", "auto");
-    char hint[256] = "these are known:";
+    char hint[512] = "these are known:";
     for (int i = 0; pw_algorithm_names[i]; i++) {
         if (strcmp(pw_algorithm_names[i], name) == 0) return *algorithm = i - 1, PW_OK;
         size_t used = strlen(hint);

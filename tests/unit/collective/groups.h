@@ -8,7 +8,9 @@
 #include "tests/harness/check.h"
 
 enum { SINGLE_SWITCH, FAT_TREE, RAIL_OPTIMIZED };
-enum { RING, TREE, NVLS, DIRECT, ALGORITHMS };
+enum { RING, TREE, NVLS, DIRECT, ALGORITHMS, /* of which auto thinks */
+       NVLS_TREE = ALGORITHMS, HALVING_DOUBLING, RECURSIVE_DOUBLING, BRUCK, PAT, PAIRWISE, BINOMIAL, CHAIN, SCATTER_ALLGATHER,
+       HIERARCHICAL, SHARP, CUSTOM, ALL_ALGORITHMS };
 
 static inline const pw_catalogue *test_catalogue(void) {
     static pw_catalogue *loaded;

@@ -49,7 +49,8 @@ PW_TEST(the_table_and_its_names_agree) {
     int count = 0;
     for (; pw_algorithm_table[count].name; count++)
         PW_EXPECT_TEXT(pw_algorithm_names[count + 1], pw_algorithm_table[count].name);
-    PW_EXPECT_INT(count, ALGORITHMS);
+    PW_EXPECT_INT(count, ALL_ALGORITHMS);
+    PW_EXPECT_TEXT(pw_algorithm_table[CHAIN].name, "chain");
     PW_EXPECT_TEXT(pw_algorithm_names[0], "auto");
     PW_EXPECT(pw_algorithm_names[count + 1] == NULL);
     PW_EXPECT_TEXT(pw_algorithm_table[RING].name, "ring");
