@@ -144,8 +144,10 @@ static pw_status complete_network(pw_cluster *cluster, pw_error *error) {
     const node_wiring *wiring = fastest_ports(cluster)->wiring;
     if (!(desc->port_Bps > 0)) desc->port_Bps = wiring->nic_line_Bps;
     else if (wiring->is_nic_rate_given) desc->port_Bps = fmin(desc->port_Bps, wiring->nic_line_Bps);
-    if (!(desc->efficiency > 0))
-        PW_TRY(node_port_efficiency(cluster->catalogue, wiring, desc->port_Bps, &desc->efficiency, error));
+    PW_TRY(node_port_link(cluster->catalogue, wiring, desc->port_Bps, &cluster->network_link, error));
+    if (!(desc->efficiency > 0)) desc->efficiency = cluster->network_link.efficiency;
+    if (!(desc->hop_latency_s >= 0)) /* of the protocol's own switches, where they are known to differ */
+        desc->hop_latency_s = pw_table_number_of(cluster->network_link.table, cluster->network_link.row, "hop");
     if (!(desc->hop_latency_s >= 0))
         PW_TRY(node_latency(cluster->catalogue, "network switch hop", &desc->hop_latency_s, error));
     if (!(desc->cable_latency_s >= 0))
@@ -162,9 +164,10 @@ static pw_status rate_ports(pw_cluster *cluster, pw_error *error) {
         double payload_Bps = cluster->network_desc.port_Bps * cluster->network_desc.efficiency;
         wiring->nic_Bps = INFINITY;
         if (cluster->part_count > 1 && wiring->nics && wiring->nic_line_Bps < cluster->network_desc.port_Bps) {
-            double efficiency = 1;
-            PW_TRY(node_port_efficiency(cluster->catalogue, wiring, wiring->nic_line_Bps, &efficiency, error));
-            wiring->nic_Bps = payload_Bps = fmin(payload_Bps, wiring->nic_line_Bps * efficiency);
+            node_link link;
+            PW_TRY(node_port_link(cluster->catalogue, wiring, wiring->nic_line_Bps, &link, error));
+            wiring->nic_Bps = payload_Bps = fmin(payload_Bps, wiring->nic_line_Bps * link.efficiency);
+            wiring->port_link = link;
         }
         cluster->parts[i].nic_Bps = wiring->nics ? fmin(payload_Bps, wiring->pcie_Bps) : 0;
     }

@@ -21,6 +21,7 @@ typedef struct pw_node_desc {
     int64_t gpus;          /* per node; 0: the server's */
     int64_t nics;          /* network ports for GPUs; 0: the server's */
     double nic_Bps;        /* line rate per port, one direction; NaN: the server's */
+    const char *nic_protocol; /* a row of protocol-efficiency of kind network: "NDR", "RoCE 400G"; NULL: the server's */
     double nvlink_Bps;     /* per GPU, one direction; NaN: the GPU's */
     int64_t scaleup_domain; /* GPUs that share NVSwitches; 0: the server's, evenly filled where nodes divide so */
     const char *host;      /* a row of kernel-launch ("x86", "grace"); NULL: the server's */
@@ -121,5 +122,16 @@ typedef struct pw_cluster_facts {
     pw_network_facts network;
 } pw_cluster_facts;
 pw_cluster_facts pw_cluster_get_facts(const pw_cluster *cluster);
+
+/* A kind of link that a part of the cluster uses, one direction, and where its payload comes from. */
+typedef struct pw_link_generation {
+    const char *place; /* "GPU to NVSwitch" */
+    const char *name;  /* "NVLink4"; "" where it has none */
+    double line_Bps, payload_Bps, latency_s; /* of what one GPU, card or port has; NaN: not known */
+    const char *provenance, *source;
+} pw_link_generation;
+enum { PW_LINK_GENERATIONS = 8 };
+/* Fills at most PW_LINK_GENERATIONS; returns how many. The network's are given with the first part. */
+uint32_t pw_cluster_link_generations(const pw_cluster *cluster, uint32_t part, pw_link_generation *links);
 
 #endif

@@ -115,3 +115,40 @@ pw_cluster_facts pw_cluster_get_facts(const pw_cluster *cluster) {
     if (cluster->network) facts.network = pw_network_get_facts(cluster->network);
     return facts;
 }
+
+/* --- Links ------------------------------------------------------------------------------------------------------- */
+
+static pw_link_generation generation_of(const char *place, const node_link *link, double line_Bps, double payload_Bps,
+                                        double latency_s) {
+    bool known = link && link->table;
+    return (pw_link_generation){.place = place, .name = known ? pw_table_text_at(link->table, link->row, 0) : "",
+                                .line_Bps = line_Bps, .payload_Bps = payload_Bps, .latency_s = latency_s,
+                                .provenance = known ? pw_table_text_of(link->table, link->row, "provenance") : "",
+                                .source = known ? pw_table_text_of(link->table, link->row, "source") : ""};
+}
+
+uint32_t pw_cluster_link_generations(const pw_cluster *cluster, uint32_t part, pw_link_generation *links) {
+    const node_wiring *wiring = cluster->parts[part].wiring;
+    const pw_network_desc *network = &cluster->network_desc;
+    uint32_t count = 0;
+    if (wiring->scaleup != SCALEUP_NONE)
+        links[count++] = generation_of(wiring->scaleup == SCALEUP_MESH ? "GPU to GPU, all links of one" : "GPU to NVSwitch", &wiring->scaleup_link,
+                                       wiring->scaleup_line_Bps, wiring->scaleup_Bps, wiring->scaleup_hop_s);
+    links[count++] = generation_of("PCIe of a GPU or NIC", &wiring->pcie_link, wiring->device->pcie_Bps, wiring->pcie_Bps, wiring->pcie_hop_s);
+    if (wiring->c2c)
+        links[count++] = generation_of("GPU to CPU", &wiring->c2c_link, wiring->c2c_Bps / wiring->c2c_link.efficiency, wiring->c2c_Bps,
+                                       wiring->pcie_hop_s);
+    if (wiring->sockets > 1) {
+        links[count] = generation_of("CPU to CPU", NULL, NAN, wiring->socket_Bps, wiring->socket_hop_s);
+        links[count].provenance = pw_table_text_of(wiring->table, wiring->row, "provenance");
+        links[count++].source = pw_table_text_of(wiring->table, wiring->row, "source");
+    }
+    if (!cluster->network || !wiring->nics) return count;
+    double port_Bps = network->port_Bps * network->efficiency, slower = wiring->nic_Bps < port_Bps ? wiring->nic_Bps : port_Bps;
+    links[count++] = generation_of("network port", wiring->nic_Bps < port_Bps ? &wiring->port_link : &cluster->network_link,
+                                   fmin(network->port_Bps, wiring->nic_line_Bps), slower, wiring->nic_s);
+    if (part == 0)
+        links[count++] = generation_of("switch, each hop with its cable", &cluster->network_link, network->port_Bps, port_Bps,
+                                       network->hop_latency_s + network->cable_latency_s);
+    return count;
+}

@@ -25,6 +25,8 @@ static const pw_field node_fields[] = {
      "network ports per node, a multiple or a divisor of gpus; 0: the server's"},
     {"nic_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, offsetof(pw_node_desc, nic_Bps), 1e6, 1e13, "", NULL, NULL,
      "line rate of one port, one direction; left out: network.port_rate, else the server's"},
+    {"nic_protocol", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_node_desc, nic_protocol), 0, 0, "", NULL, NULL,
+     "what the network ports speak (\"NDR\", \"RoCE 400G\", \"EFA v3\", \"Slingshot 11\"): payload, switch, and rate where none is given; left out: the server's"},
     {"nvlink_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, offsetof(pw_node_desc, nvlink_Bps), 1e6, 1e14, "", NULL, NULL,
      "line rate of all NVLinks of one GPU, one direction; left out: the GPU's"},
     {"scaleup_domain", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_node_desc, scaleup_domain), 0, 1 << 20, "0", NULL, NULL,

@@ -16,6 +16,12 @@ typedef struct attach_point { /* where a GPU or NIC hangs */
     uint32_t index; /* of the PCIe switch or CPU */
 } attach_point;
 
+typedef struct node_link { /* a row of protocol-efficiency */
+    const pw_table *table; /* NULL: none */
+    size_t row;
+    double efficiency; /* payload over line rate */
+} node_link;
+
 typedef struct node_wiring {
     const pw_device *device;
     const char *server, *host; /* server "": described by GPU and count */
@@ -35,18 +41,26 @@ typedef struct node_wiring {
     double nic_Bps;           /* payload of a port that is slower than the network's; else infinity */
     bool is_nic_rate_given; /* by the description, not by the server */
     double scaleup_hop_s, pcie_hop_s, socket_hop_s, nic_s;
+    node_link scaleup_link, pcie_link, c2c_link; /* where the payloads come from */
+    node_link port_link; /* of the network ports, when the description names it */
 } node_wiring;
 
 /* wiring.c */
 pw_status node_resolve(const pw_catalogue *catalogue, const pw_node_desc *desc, node_wiring *wiring, pw_error *error);
+
+/* links.c */
 /* Figures of latencies.csv, in seconds. */
 pw_status node_latency(const pw_catalogue *catalogue, const char *name, double *latency_s, pw_error *error);
-/* Switch radix for a NIC rate: the node's own switch, else the smallest network switch of links.csv that is fast
- * enough; a faster port is split into as many as it can serve. 0 when there is none. */
+/* The link generation whose name begins text ("NVLink4 + C2C 900"). */
+pw_status node_find_link(const pw_catalogue *catalogue, const char *text, node_link *link, pw_error *error);
+/* The network protocol of that name; an unknown one gets a hint. */
+pw_status node_find_protocol(const pw_catalogue *catalogue, const char *name, node_link *link, pw_error *error);
+/* Of a network port: the one that the description names, the server's, or the one of the nearest line rate. */
+pw_status node_port_link(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps, node_link *link,
+                         pw_error *error);
+/* Switch radix for a NIC rate: the protocol's or the node's own switch, else the smallest network switch of links.csv that is
+ * fast enough; a faster port is split into as many as it can serve. 0 when there is none. */
 int64_t node_switch_radix(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps);
-/* Payload over line rate of a network port: the node's protocol, or that of the nearest line rate. */
-pw_status node_port_efficiency(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps,
-                               double *efficiency, pw_error *error);
 
 typedef struct local_link {
     uint16_t from, to; /* local vertices; LOCAL_NVSWITCH */
@@ -97,6 +111,7 @@ struct pw_cluster {
     pw_fabric *fabric;
     pw_network *network; /* NULL: one node or no ports */
     pw_network_desc network_desc;
+    node_link network_link; /* of the ports for which the network is built */
     bool is_rail_aligned;
 };
 

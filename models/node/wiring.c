@@ -74,80 +74,6 @@ static pw_status read_pairs(const row_reader *in, node_wiring *wiring, pw_error 
     return PW_OK;
 }
 
-/* --- Figures of the catalogue ---------------------------------------------------------------------------------- */
-
-pw_status node_latency(const pw_catalogue *catalogue, const char *name, double *latency_s, pw_error *error) {
-    const pw_table *table;
-    PW_TRY(pw_catalogue_need(catalogue, "latencies", &table, error));
-    int row = pw_table_find_row(table, name);
-    *latency_s = row < 0 ? NAN : pw_table_number_of(table, (size_t)row, "value");
-    if (*latency_s >= 0) return PW_OK;
-    return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, NULL, "no value for '%s'", name);
-}
-
-/* Efficiency of the link generation whose name begins text ("NVLink4 + C2C 900"). */
-static pw_status find_efficiency(const pw_catalogue *catalogue, const char *text, double *efficiency, pw_error *error) {
-    const pw_table *table;
-    PW_TRY(pw_catalogue_need(catalogue, "protocol-efficiency", &table, error));
-    for (size_t row = 0; row < pw_table_rows(table); row++) {
-        const char *name = pw_table_text_at(table, row, 0);
-        size_t length = strlen(name);
-        if (strncasecmp(name, text, length) || (text[length] && text[length] != ' ')) continue;
-        *efficiency = pw_table_number_of(table, row, "efficiency");
-        if (*efficiency > 0 && *efficiency <= 1) return PW_OK;
-        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), NULL,
-                       "column 'efficiency': not between 0 and 1");
-    }
-    return pw_fail(error, PW_UNSUPPORTED, pw_table_file(table), 0,
-                   "take hardware with other links, or add a row with the payload of these",
-                   "links of kind '%s' are not modelled", text);
-}
-
-pw_status node_port_efficiency(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps,
-                               double *efficiency, pw_error *error) {
-    row_reader node = {wiring->table, wiring->row};
-    const char *protocol = row_text(&node, "nic_protocol");
-    if (*protocol && port_Bps == row_number(&node, "nic_rate")) return find_efficiency(catalogue, protocol, efficiency, error);
-    const pw_table *table;
-    PW_TRY(pw_catalogue_need(catalogue, "protocol-efficiency", &table, error));
-    double nearest = INFINITY;
-    const char *name = "network";
-    for (size_t row = 0; row < pw_table_rows(table); row++) {
-        row_reader in = {table, row};
-        double line = row_number(&in, "line_rate");
-        if (strcmp(row_text(&in, "kind"), "network") || !(line > 0)) continue;
-        double distance = fmax(line / port_Bps, port_Bps / line);
-        if (distance < nearest) nearest = distance, name = pw_table_text_at(table, row, 0);
-    }
-    return find_efficiency(catalogue, name, efficiency, error);
-}
-
-int64_t node_switch_radix(const pw_catalogue *catalogue, const node_wiring *wiring, double port_Bps) {
-    const pw_table *table = pw_catalogue_table(catalogue, "links");
-    if (!table) return 0;
-    row_reader node = {wiring->table, wiring->row};
-    const char *own = port_Bps == row_number(&node, "nic_rate") ? row_text(&node, "network_switch") : "";
-    int found = *own ? pw_table_find_row(table, own) : -1;
-    double best_rate = INFINITY;
-    for (size_t row = 0; found < 0 && row < pw_table_rows(table); row++) {
-        row_reader in = {table, row};
-        const char *kind = row_text(&in, "kind");
-        double rate = row_number(&in, "port_rate");
-        if (!strstr(kind, "switch") || !strncmp(kind, "scale-up", 8) || !(rate >= port_Bps) || rate >= best_rate) continue;
-        best_rate = rate;
-    }
-    for (size_t row = 0; found < 0 && row < pw_table_rows(table); row++) {
-        row_reader in = {table, row};
-        const char *kind = row_text(&in, "kind");
-        if (strstr(kind, "switch") && strncmp(kind, "scale-up", 8) && row_number(&in, "port_rate") == best_rate)
-            found = (int)row;
-    }
-    if (found < 0) return 0;
-    row_reader in = {table, (size_t)found};
-    double ports = row_number(&in, "ports") * floor(row_number(&in, "port_rate") / port_Bps); /* faster ports are split */
-    return ports >= 4 && ports <= 4096 ? (int64_t)ports : 0;
-}
-
 /* --- Resolving -------------------------------------------------------------------------------------------------- */
 
 static pw_status find_row(const pw_catalogue *catalogue, const pw_node_desc *desc, row_reader *in, pw_error *error) {
@@ -198,13 +124,16 @@ static pw_status count_nics(const row_reader *in, const pw_node_desc *desc, node
     if (desc->nics < 0 || desc->nics > NODE_NICS)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "node.nics is %lld; from 1 to %d are possible",
                        (long long)desc->nics, NODE_NICS);
+    const node_link *link = &wiring->port_link; /* the description names it, with its rate */
+    wiring->is_nic_rate_given = desc->nic_Bps > 0 || link->table;
+    wiring->nic_line_Bps = desc->nic_Bps > 0 ? desc->nic_Bps
+                           : link->table     ? pw_table_number_of(link->table, link->row, "line_rate")
+                                             : row_number(in, "nic_rate");
     wiring->nics = desc->nics ? (uint32_t)desc->nics : *row_nics * wiring->gpus / row_gpus;
-    if (!wiring->nics && (*row_nics || (is_generic(in) && desc->nic_Bps > 0))) wiring->nics = *row_nics ? 1 : wiring->gpus;
+    if (!wiring->nics && (*row_nics || (is_generic(in) && wiring->is_nic_rate_given))) wiring->nics = *row_nics ? 1 : wiring->gpus;
     if (wiring->nics && wiring->nics % wiring->gpus && wiring->gpus % wiring->nics)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take a multiple or a divisor of the number of GPUs",
                        "node.nics is %u, which does not go with %u GPUs", wiring->nics, wiring->gpus);
-    wiring->is_nic_rate_given = desc->nic_Bps > 0;
-    wiring->nic_line_Bps = wiring->is_nic_rate_given ? desc->nic_Bps : row_number(in, "nic_rate");
     if (wiring->nics && !(wiring->nic_line_Bps > 0))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "say for example node.nic_rate = 400 * u.Gbps",
                        "node.nic_rate is not known for %u network ports", wiring->nics);
@@ -287,10 +216,9 @@ static pw_status resolve_scaleup(const pw_catalogue *catalogue, const row_reader
     if (!strcmp(kind, "none") || !(line > 0)) return PW_OK;
     const pw_table *accelerators = pw_catalogue_table(catalogue, "accelerators");
     row_reader gpu = {accelerators, (size_t)pw_table_find_row(accelerators, device->name)};
-    double efficiency = 1;
-    PW_TRY(find_efficiency(catalogue, row_text(&gpu, "scaleup"), &efficiency, error));
+    PW_TRY(node_find_link(catalogue, row_text(&gpu, "scaleup"), &wiring->scaleup_link, error));
     wiring->scaleup_line_Bps = line;
-    wiring->scaleup_Bps = line * efficiency;
+    wiring->scaleup_Bps = line * wiring->scaleup_link.efficiency;
     wiring->multicast = !strcmp(row_text(&in, "multicast"), "yes");
     PW_TRY(row_count(&in, "scaleup_planes", 1024, &wiring->planes, error));
     PW_TRY(node_latency(catalogue, "scaleup hop", &wiring->scaleup_hop_s, error));
@@ -347,9 +275,8 @@ static pw_status resolve_host(const pw_catalogue *catalogue, const row_reader *i
     row_reader gpu = {accelerators, (size_t)pw_table_find_row(accelerators, device->name)};
     char generation[64];
     snprintf(generation, sizeof generation, "PCIe%s", row_text(&gpu, "pcie_generation"));
-    double efficiency = 1;
-    PW_TRY(find_efficiency(catalogue, generation, &efficiency, error));
-    wiring->pcie_Bps = device->pcie_Bps * efficiency;
+    PW_TRY(node_find_link(catalogue, generation, &wiring->pcie_link, error));
+    wiring->pcie_Bps = device->pcie_Bps * wiring->pcie_link.efficiency;
     wiring->socket_Bps = row_number(in, "socket_link");
     if (wiring->sockets > 1 && !(wiring->socket_Bps > 0)) return bad_row(in, "socket_link", error, "two CPUs need a link");
     wiring->c2c = !strcmp(row_text(in, "host_link"), "c2c");
@@ -359,8 +286,8 @@ static pw_status resolve_host(const pw_catalogue *catalogue, const row_reader *i
         row_reader c2c = {links, (size_t)row};
         double line = row < 0 ? NAN : row_number(&c2c, "port_per_direction");
         if (!(line > 0)) return pw_fail(error, PW_NOT_FOUND, NULL, 0, NULL, "links.csv has no rate for NVLink-C2C");
-        PW_TRY(find_efficiency(catalogue, "C2C", &efficiency, error));
-        wiring->c2c_Bps = line * efficiency;
+        PW_TRY(node_find_link(catalogue, "C2C", &wiring->c2c_link, error));
+        wiring->c2c_Bps = line * wiring->c2c_link.efficiency;
     }
     PW_TRY(node_latency(catalogue, "pcie hop", &wiring->pcie_hop_s, error));
     PW_TRY(node_latency(catalogue, "socket hop", &wiring->socket_hop_s, error));
@@ -380,6 +307,8 @@ pw_status node_resolve(const pw_catalogue *catalogue, const pw_node_desc *desc, 
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "say node.server = \"DGX H100\", or both node.gpu and node.gpus",
                        "a node needs a server, or a GPU and how many");
     PW_TRY(pw_catalogue_device(catalogue, gpu, &wiring->device, error));
+    if (desc->nic_protocol && *desc->nic_protocol)
+        PW_TRY(node_find_protocol(catalogue, desc->nic_protocol, &wiring->port_link, error));
     PW_TRY(count_gpus(&in, desc, wiring, &row_gpus, error));
     PW_TRY(count_nics(&in, desc, wiring, row_gpus, &row_nics, error));
     PW_TRY(attach_all(&in, desc, wiring, row_nics, error));
