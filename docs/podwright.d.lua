@@ -26,6 +26,7 @@
 ---@field gpus? integer GPUs per node; 0: the server's
 ---@field nics? integer network ports per node, a multiple or a divisor of gpus; 0: the server's
 ---@field nic_rate? podwright.quantity line rate of one port, one direction; left out: network.port_rate, else the server's
+---@field nic_protocol? string what the network ports speak ("NDR", "RoCE 400G", "EFA v3", "Slingshot 11"): payload, switch, and rate where none is given; left out: the server's
 ---@field nvlink_rate? podwright.quantity line rate of all NVLinks of one GPU, one direction; left out: the GPU's
 ---@field scaleup_domain? integer GPUs that share NVSwitches, a multiple of gpus; 0: the server's, nodes spread evenly over the domains they need
 ---@field host? string kind of CPU, a row of kernel-launch ("x86", "grace"); left out: the server's
