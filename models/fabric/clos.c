@@ -1,313 +1,225 @@
-/* Folded Clos networks of one to three tiers.
+/* Folded Clos networks of any depth: parallel-ports generalized fat trees (Zahavi, "Fat-tree routing and fault tolerance",
+ * 2011), so that every number of a switch or link is arithmetic.
  *
- * A leaf has n ports in use and ceil(n / oversubscription) uplinks, with both together at most the radix; nodes are dealt to as
- * few leaves as possible, evenly. Two tiers: every leaf reaches every spine with the same number of cables; the fewest
- * spines are taken that have enough ports. Three tiers: pods of radix / 2 leaves with one spine per uplink; a spine
- * has as many uplinks as downlinks; spine s of every pod meets in core group s. Only leaves are oversubscribed.
+ * Tier 0 are the leaves. A subtree of tier t is what hangs under a set of equal switches of tier t: of tier 0 one leaf, of tier
+ * 1 a pod with its spines. Switch i of a subtree has `ups` parents with `cables` parallel cables each; its parent c is switch
+ * i * ups + c of the subtree above. clos_shape.c says how many there are of what.
  *
- * fat_tree puts all rails of a node on one leaf. rail_optimized puts rail r of the nodes of a block on leaf r of the block.
- */
+ * fat_tree puts all ports of a node on one leaf. rail_optimized puts port r of the nodes of a block on leaf r of the block.
+ * Where a port is divided over several leaves (dual-ToR), these are neighbours, and every leaf reaches all spines. */
 #include <math.h>
 
-#include "models/fabric/network_internal.h"
+#include "models/fabric/clos.h"
 
-typedef struct clos_shape {
-    uint32_t leaves;
-    uint32_t block_nodes;     /* nodes that share a leaf, or a set of leaves */
-    uint32_t block_leaves;    /* leaves of such a block: 1, or one per rail */
-    uint32_t leaf_ports;      /* ports in use on a leaf (the largest) */
-    uint32_t uplinks;         /* cables of a leaf to its spines; 0: one leaf */
-    uint32_t pods, pod_leaves;
-    uint32_t pod_spines;      /* spines of a pod; every leaf reaches all spines of its pod */
-    uint32_t spine_cores;     /* cores above one spine; spine s of every pod reaches the cores of group s; 0: two tiers */
-    uint32_t leaf_cables;     /* parallel cables leaf to spine */
-    uint32_t core_cables;     /* parallel cables spine to core */
-    pw_link port_links, leaf_links, spine_links; /* the first of each group: cable k is links first + 2k up, first + 2k + 1 down */
-} clos_shape;
+static const clos_shape *shape_of(const network_part *part) { return part->state; }
 
-static const clos_shape *shape_of(const pw_network *network) { return network->state; }
-
-static uint32_t ceil_div(uint32_t a, uint32_t b) { return a / b + (a % b != 0); }
-
-static uint32_t uplinks_for(uint32_t ports, double oversubscription) {
-    double exact = (double)ports / oversubscription;
-    uint32_t uplinks = (uint32_t)exact;
-    return uplinks + (exact - uplinks > 1e-9);
-}
-
-/* --- Shape -------------------------------------------------------------------------------------------------- */
-
-static pw_status too_large(const pw_network *network, uint64_t most, pw_error *error) {
-    return pw_fail(error, PW_BAD_INPUT, NULL, 0, "raise network.radix or network.oversubscription",
-                   "%u nodes with %u ports need more than three tiers of switches with %lld ports (they join %llu leaves)",
-                   network->nodes, network->rails, (long long)network->desc.radix, (unsigned long long)most);
-}
-
-/* Spines and cores above leaves and uplinks that are set. */
-static pw_status shape_upper(const pw_network *network, clos_shape *shape, pw_error *error) {
-    uint32_t radix = (uint32_t)network->desc.radix;
-    shape->pods = 1;
-    shape->pod_leaves = shape->leaves;
-    if (shape->leaves <= radix) {
-        uint32_t spines = 1; /* the fewest that divide the uplinks and have ports for all leaves */
-        while (shape->uplinks % spines || (uint64_t)shape->leaves * (shape->uplinks / spines) > radix) spines++;
-        shape->pod_spines = spines;
-        shape->leaf_cables = shape->uplinks / spines;
-        return PW_OK;
-    }
-    uint32_t half = radix / 2;
-    shape->pod_spines = shape->uplinks;
-    shape->leaf_cables = 1;
-    /* whole blocks in a pod where they fit */
-    shape->pod_leaves = half >= shape->block_leaves ? half - half % shape->block_leaves : half;
-    shape->pods = ceil_div(shape->leaves, shape->pod_leaves);
-    if (shape->pods > radix) return too_large(network, (uint64_t)radix * shape->pod_leaves, error);
-    shape->pod_leaves = ceil_div(ceil_div(shape->leaves, shape->pods), shape->block_leaves) * shape->block_leaves;
-    if (shape->pod_leaves > half) shape->pod_leaves = half;
-    shape->pods = ceil_div(shape->leaves, shape->pod_leaves);
-    uint32_t cores = 1;
-    while (shape->pod_leaves % cores || (uint64_t)shape->pods * (shape->pod_leaves / cores) > radix) cores++;
-    shape->spine_cores = cores;
-    shape->core_cables = shape->pod_leaves / cores;
-    return PW_OK;
-}
-
-/* node_ports: ports of one node on one leaf; block_leaves: leaves of a block. */
-static pw_status shape_leaves(pw_network *network, uint32_t node_ports, uint32_t block_leaves, pw_error *error) {
-    clos_shape *shape = network->state;
-    uint32_t radix = (uint32_t)network->desc.radix, nodes = network->nodes;
-    double oversubscription = network->desc.oversubscription;
-    shape->block_leaves = block_leaves;
-    if (block_leaves == 1 && (uint64_t)nodes * node_ports <= radix) { /* one leaf, no uplinks */
-        *shape = (clos_shape){.leaves = 1, .block_nodes = nodes, .block_leaves = 1, .leaf_ports = nodes * node_ports,
-                              .pods = 1, .pod_leaves = 1};
-        return PW_OK;
-    }
-    uint32_t most = radix / node_ports;
-    while (most && most * node_ports + uplinks_for(most * node_ports, oversubscription) > radix) most--;
-    if (!most)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "raise network.radix or network.oversubscription",
-                       "a leaf switch with %u ports has no room for the %u ports of one node and their uplinks", radix,
-                       node_ports);
-    uint32_t blocks = ceil_div(nodes, most);
-    shape->block_nodes = ceil_div(nodes, blocks);
-    blocks = ceil_div(nodes, shape->block_nodes);
-    shape->leaves = blocks * block_leaves;
-    shape->leaf_ports = shape->block_nodes * node_ports;
-    shape->uplinks = uplinks_for(shape->leaf_ports, oversubscription);
-    return shape_upper(network, shape, error);
+/* The first of the leaves of a port. */
+static uint32_t leaf_of(const network_part *part, uint32_t port) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t node = port / part->rails, rail = port % part->rails;
+    return node / shape->block_nodes * shape->block_leaves + rail * shape->sides % shape->block_leaves;
 }
 
 /* --- Building ------------------------------------------------------------------------------------------------- */
 
-static uint32_t leaf_of(const pw_network *network, uint32_t port) {
-    const clos_shape *shape = shape_of(network);
-    uint32_t node = port / network->rails, rail = port % network->rails;
-    return node / shape->block_nodes * shape->block_leaves + rail % shape->block_leaves;
-}
-
-/* A cable up and down: into a switch it costs a hop more than into a NIC. */
-static bool add_cable(pw_network *network, pw_vertex below, pw_vertex above, pw_link_kind kind, uint32_t cables,
-                      pw_link *first) {
-    double bandwidth_Bps = cables * network->cable_Bps, cable_s = network->desc.cable_latency_s;
-    double hop_s = cable_s + network->desc.hop_latency_s;
-    pw_link up = pw_fabric_add_link(network->fabric, below, above, kind, bandwidth_Bps, hop_s);
-    if (up == PW_NONE) return false;
-    if (*first == PW_NONE) *first = up;
-    return pw_fabric_add_link(network->fabric, above, below, kind, bandwidth_Bps,
-                              kind == PW_LINK_NETWORK ? cable_s : hop_s) != PW_NONE;
-}
-
-static bool add_vertices(pw_fabric *fabric, pw_vertex_kind kind, uint32_t count, pw_vertex *first) {
-    for (uint32_t i = 0; i < count; i++) {
-        pw_vertex vertex = pw_fabric_add_vertex(fabric, kind);
-        if (vertex == PW_NONE) return false;
-        if (i == 0) *first = vertex;
+static bool add_all(network_part *part) {
+    clos_shape *shape = part->state;
+    for (uint32_t t = 0; t < shape->tiers; t++) {
+        clos_tier *tier = &shape->tier[t];
+        pw_vertex_kind kind = t == 0 ? PW_VERTEX_LEAF : t == 1 ? PW_VERTEX_SPINE : PW_VERTEX_CORE;
+        tier->links = PW_NONE;
+        if (!part_add_switches(part, kind, tier->subtrees * tier->width, &tier->first)) return false;
+    }
+    shape->port_links = PW_NONE;
+    for (uint32_t port = 0; port < part->nodes * part->rails; port++)
+        for (uint32_t side = 0; side < shape->sides; side++)
+            if (!part_add_port(part, port, shape->tier[0].first + leaf_of(part, port) + side, part->cable_Bps / shape->sides,
+                               &shape->port_links))
+                return false;
+    for (uint32_t t = 0; t + 1 < shape->tiers; t++) {
+        clos_tier *tier = &shape->tier[t], *above = tier + 1;
+        for (uint32_t i = 0; i < tier->subtrees * tier->width; i++) {
+            uint32_t subtree = i / tier->width / above->children, parent = i % tier->width * tier->ups;
+            for (uint32_t c = 0; c < tier->ups; c++)
+                if (!part_add_trunk(part, tier->first + i, above->first + subtree * above->width + parent + c,
+                                    tier->cables * tier->cable_Bps, &tier->links))
+                    return false;
+        }
     }
     return true;
 }
 
-static bool add_switches(pw_network *network) {
-    clos_shape *shape = network->state;
-    pw_vertex leaf = 0, spine = 0, core = 0;
-    uint32_t spines = shape->pods * shape->pod_spines;
-    shape->port_links = shape->leaf_links = shape->spine_links = PW_NONE;
-    if (!add_vertices(network->fabric, PW_VERTEX_LEAF, shape->leaves, &leaf)) return false;
-    if (!add_vertices(network->fabric, PW_VERTEX_SPINE, spines, &spine)) return false;
-    if (!add_vertices(network->fabric, PW_VERTEX_CORE, shape->pod_spines * shape->spine_cores, &core)) return false;
-    for (uint32_t port = 0; port < network->nodes * network->rails; port++)
-        if (!add_cable(network, network->ports[port], leaf + leaf_of(network, port), PW_LINK_NETWORK, 1,
-                       &shape->port_links))
-            return false;
-    for (uint32_t i = 0; i < shape->leaves; i++)
-        for (uint32_t s = 0; s < shape->pod_spines; s++)
-            if (!add_cable(network, leaf + i, spine + i / shape->pod_leaves * shape->pod_spines + s, PW_LINK_TRUNK,
-                           shape->leaf_cables, &shape->leaf_links))
-                return false;
-    for (uint32_t i = 0; i < spines; i++)
-        for (uint32_t c = 0; c < shape->spine_cores; c++)
-            if (!add_cable(network, spine + i, core + i % shape->pod_spines * shape->spine_cores + c, PW_LINK_TRUNK,
-                           shape->core_cables, &shape->spine_links))
-                return false;
-    return true;
+static pw_status build(network_part *part, uint32_t node_ports, uint32_t block_rails, bool one_leaf, pw_error *error) {
+    PW_TRY(part_begin(part, sizeof(clos_shape), error));
+    PW_TRY(one_leaf ? clos_shape_one(part, part->state, error) : clos_shape_of(part, part->state, node_ports, block_rails, error));
+    return add_all(part) ? PW_OK : part_no_memory(error);
 }
 
-static pw_status no_memory(pw_error *error) {
-    return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the network");
-}
+static pw_status build_single(network_part *part, pw_error *error) { return build(part, part->rails, 1, true, error); }
+static pw_status build_fat_tree(network_part *part, pw_error *error) { return build(part, part->rails, 1, false, error); }
+static pw_status build_rails(network_part *part, pw_error *error) { return build(part, 1, part->rails, false, error); }
 
-static pw_status begin(pw_network *network, pw_error *error) {
-    network->state = pw_alloc_zero(network->allocator, sizeof(clos_shape));
-    return network->state ? PW_OK : no_memory(error);
-}
-
-static pw_status build(pw_network *network, pw_error *error) {
-    return add_switches(network) ? PW_OK : no_memory(error);
-}
-
-static pw_status build_single(pw_network *network, pw_error *error) {
-    uint32_t ports = network->nodes * network->rails;
-    if (network->desc.radix && ports > network->desc.radix)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "use topology 'fat_tree', or leave network.radix out",
-                       "one switch with %lld ports cannot join %u", (long long)network->desc.radix, ports);
-    PW_TRY(begin(network, error));
-    *(clos_shape *)network->state = (clos_shape){.leaves = 1, .block_nodes = network->nodes, .block_leaves = 1,
-                                                 .leaf_ports = ports, .pods = 1, .pod_leaves = 1};
-    return build(network, error);
-}
-
-static pw_status build_fat_tree(pw_network *network, pw_error *error) {
-    PW_TRY(begin(network, error));
-    PW_TRY(shape_leaves(network, network->rails, 1, error));
-    return build(network, error);
-}
-
-static pw_status build_rails(pw_network *network, pw_error *error) {
-    PW_TRY(begin(network, error));
-    PW_TRY(shape_leaves(network, 1, network->rails, error));
-    return build(network, error);
-}
-
-static void destroy(pw_network *network) {
-    pw_free(network->allocator, network->state, sizeof(clos_shape));
-}
+static void destroy(network_part *part) { pw_free(part->allocator, part->state, sizeof(clos_shape)); }
 
 /* --- Routes --------------------------------------------------------------------------------------------------- */
 
-/* A well-mixed function of flow and ports, as the hash of a packet's header is (Steele et al.'s SplitMix64 finaliser). */
-static uint64_t mix(uint64_t hash, uint32_t a, uint32_t b) {
-    uint64_t z = hash * 0x9e3779b97f4a7c15u + (((uint64_t)a << 32) | b);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+/* Tiers to climb from one leaf until the other is below too. */
+static uint32_t climb(const clos_shape *shape, uint32_t leaf_a, uint32_t leaf_b) {
+    uint32_t t = 0;
+    while (leaf_a / shape->tier[t].span != leaf_b / shape->tier[t].span) t++;
+    return t;
 }
 
-static pw_link leaf_link(const pw_network *network, uint32_t leaf, uint32_t spine) {
-    const clos_shape *shape = shape_of(network);
-    return shape->leaf_links + 2 * (leaf * shape->pod_spines + spine);
-}
-static pw_link spine_link(const pw_network *network, uint32_t pod, uint32_t spine, uint32_t core) {
-    const clos_shape *shape = shape_of(network);
-    return shape->spine_links + 2 * ((pod * shape->pod_spines + spine) * shape->spine_cores + core);
+/* Upward link c of switch i of a subtree; the one downward is the next number. */
+static pw_link up_link(const clos_tier *tier, uint32_t subtree, uint32_t i, uint32_t c) {
+    return tier->links + 2 * ((subtree * tier->width + i) * tier->ups + c);
 }
 
-static void append(pw_path *path, pw_link link) {
-    PW_CHECK(path->count < PW_ROUTE_MAX);
-    path->links[path->count++] = link;
+static pw_link port_link(const clos_shape *shape, uint32_t port, uint32_t side) {
+    return shape->port_links + 2 * (port * shape->sides + side);
 }
 
-static void route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path) {
-    const clos_shape *shape = shape_of(network);
-    uint32_t leaf_a = leaf_of(network, port_a), leaf_b = leaf_of(network, port_b);
-    append(path, shape->port_links + 2 * port_a);
-    if (leaf_a != leaf_b) {
-        uint64_t draw = mix(hash, port_a, port_b);
-        uint32_t spine = (uint32_t)(draw % shape->pod_spines);
-        uint32_t pod_a = leaf_a / shape->pod_leaves, pod_b = leaf_b / shape->pod_leaves;
-        append(path, leaf_link(network, leaf_a, spine));
-        if (pod_a != pod_b) {
-            uint32_t core = (uint32_t)(draw / shape->pod_spines % shape->spine_cores);
-            append(path, spine_link(network, pod_a, spine, core));
-            append(path, spine_link(network, pod_b, spine, core) + 1);
+static void route(const network_part *part, uint32_t port_a, uint32_t port_b, uint64_t draw, pw_path *path) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t leaf_a = leaf_of(part, port_a), leaf_b = leaf_of(part, port_b), side_a = 0, side_b = 0;
+    if (shape->sides > 1) { /* the same leaf where they share all, else any two */
+        side_a = side_b = (uint32_t)(draw % shape->sides);
+        draw /= shape->sides;
+        if (leaf_a != leaf_b) {
+            side_b = (uint32_t)(draw % shape->sides);
+            draw /= shape->sides;
         }
-        append(path, leaf_link(network, leaf_b, spine) + 1);
     }
-    append(path, shape->port_links + 2 * port_b + 1);
+    path_append(path, port_link(shape, port_a, side_a));
+    leaf_a += side_a;
+    leaf_b += side_b;
+    uint32_t top = climb(shape, leaf_a, leaf_b), at = path->count, i = 0;
+    for (uint32_t t = 0; t < top; t++) {
+        const clos_tier *tier = &shape->tier[t];
+        uint32_t c = (uint32_t)(draw % tier->ups);
+        draw /= tier->ups;
+        path->links[at + t] = up_link(tier, leaf_a / tier->span, i, c);
+        path->links[at + 2 * top - 1 - t] = up_link(tier, leaf_b / tier->span, i, c) + 1;
+        i = i * tier->ups + c;
+    }
+    path->count += 2 * top;
+    path_append(path, port_link(shape, port_b, side_b) + 1);
 }
 
-static void spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
-                 void (*visit)(void *object, pw_link link, double fraction), void *object) {
-    const clos_shape *shape = shape_of(network);
-    uint32_t leaf_a = leaf_of(network, port_a), leaf_b = leaf_of(network, port_b);
-    visit(object, shape->port_links + 2 * port_a, 1);
-    for (uint32_t spine = 0; leaf_a != leaf_b && spine < shape->pod_spines; spine++) {
-        uint32_t pod_a = leaf_a / shape->pod_leaves, pod_b = leaf_b / shape->pod_leaves;
-        double share = 1.0 / shape->pod_spines;
-        visit(object, leaf_link(network, leaf_a, spine), share);
-        for (uint32_t core = 0; pod_a != pod_b && core < shape->spine_cores; core++) {
-            visit(object, spine_link(network, pod_a, spine, core), share / shape->spine_cores);
-            visit(object, spine_link(network, pod_b, spine, core) + 1, share / shape->spine_cores);
-        }
-        visit(object, leaf_link(network, leaf_b, spine) + 1, share);
-    }
-    visit(object, shape->port_links + 2 * port_b + 1, 1);
+static uint64_t ways(const network_part *part, uint32_t port_a, uint32_t port_b) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t leaf_a = leaf_of(part, port_a), leaf_b = leaf_of(part, port_b), top = climb(shape, leaf_a, leaf_b);
+    if (leaf_a == leaf_b) return shape->sides;
+    uint64_t count = (uint64_t)shape->sides * shape->sides;
+    for (uint32_t t = 0; t < top; t++) count *= shape->tier[t].ups;
+    return count;
 }
 
-static void spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
-                       void (*visit)(void *object, pw_link link, double fraction), void *object) {
-    const clos_shape *shape = shape_of(network);
-    uint32_t leaf_a = leaf_of(network, port_a), leaf_b = leaf_of(network, port_b);
-    visit(object, shape->port_links + 2 * port_a, 1);
-    if (leaf_a != leaf_b) {
-        uint32_t pod_a = leaf_a / shape->pod_leaves, pod_b = leaf_b / shape->pod_leaves;
-        double share = 1.0 / shape->pod_spines;
-        visit(object, leaf_link(network, leaf_a, 0), share);
-        if (pod_a != pod_b && shape->spine_cores > 0) {
-            visit(object, spine_link(network, pod_a, 0, 0), share / shape->spine_cores);
-            visit(object, spine_link(network, pod_b, 0, 0) + 1, share / shape->spine_cores);
-        }
-        visit(object, leaf_link(network, leaf_b, 0) + 1, share);
-    }
-    visit(object, shape->port_links + 2 * port_b + 1, 1);
+/* Ports of a leaf one after another, so that neighbours take different spines (D-mod-k). */
+static uint64_t static_draw(const network_part *part, uint32_t port_b) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t node = port_b / part->rails % shape->block_nodes, rail = port_b % part->rails;
+    uint32_t position = shape->block_leaves == shape->sides ? node * part->rails + rail : node;
+    return (uint64_t)leaf_of(part, port_b) / shape->sides * shape->leaf_ports + position;
 }
 
-static pw_twins twins(const pw_network *network, pw_link link) {
-    const clos_shape *shape = shape_of(network);
-    uint32_t per_leaf = shape->pod_spines, leaf_cables = shape->leaves * per_leaf;
-    uint32_t per_pod = shape->pod_spines * shape->spine_cores, pod_cables = shape->pods * per_pod;
-    if (shape->leaf_links != PW_NONE && link >= shape->leaf_links && link - shape->leaf_links < 2 * leaf_cables) {
-        uint32_t offset = link - shape->leaf_links;
-        return (pw_twins){leaf_link(network, offset / 2 / per_leaf, 0) + offset % 2, per_leaf};
+/* twins: of links that carry the same, the first only. */
+static void spread_any(const network_part *part, uint32_t port_a, uint32_t port_b, bool twins, visit_fn *visit, void *object) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t leaf_a = leaf_of(part, port_a), leaf_b = leaf_of(part, port_b), top = climb(shape, leaf_a, leaf_b);
+    if (leaf_a == leaf_b) top = 0;
+    for (uint32_t side = 0; side < shape->sides; side++) visit(object, port_link(shape, port_a, side), 1.0 / shape->sides);
+    for (uint32_t t = 0; t < top; t++) {
+        const clos_tier *tier = &shape->tier[t];
+        uint32_t sides = t == 0 ? shape->sides : 1, links = tier->width * tier->ups;
+        double share = 1.0 / ((double)links * sides);
+        for (uint32_t side = 0; side < sides; side++)
+            for (uint32_t i = 0; i < (twins ? 1 : links); i++) {
+                visit(object, up_link(tier, (leaf_a + side) / tier->span, i / tier->ups, i % tier->ups), share);
+                visit(object, up_link(tier, (leaf_b + side) / tier->span, i / tier->ups, i % tier->ups) + 1, share);
+            }
     }
-    if (shape->spine_links != PW_NONE && link >= shape->spine_links && link - shape->spine_links < 2 * pod_cables) {
-        uint32_t offset = link - shape->spine_links;
-        return (pw_twins){spine_link(network, offset / 2 / per_pod, 0, 0) + offset % 2, per_pod};
+    for (uint32_t side = 0; side < shape->sides; side++) visit(object, port_link(shape, port_b, side) + 1, 1.0 / shape->sides);
+}
+
+static void spread(const network_part *part, uint32_t port_a, uint32_t port_b, visit_fn *visit, void *object) {
+    spread_any(part, port_a, port_b, false, visit, object);
+}
+
+static void spread_twins(const network_part *part, uint32_t port_a, uint32_t port_b, visit_fn *visit, void *object) {
+    spread_any(part, port_a, port_b, true, visit, object);
+}
+
+static pw_twins twins(const network_part *part, pw_link link) {
+    const clos_shape *shape = shape_of(part);
+    for (uint32_t t = 0; t + 1 < shape->tiers; t++) {
+        const clos_tier *tier = &shape->tier[t];
+        uint32_t each = tier->width * tier->ups, offset = link - tier->links;
+        if (link >= tier->links && offset < 2 * tier->subtrees * each)
+            return (pw_twins){up_link(tier, offset / 2 / each, 0, 0) + offset % 2, each};
     }
     return (pw_twins){link, 1};
 }
 
-static pw_network_facts facts(const pw_network *network) {
-    const clos_shape *shape = shape_of(network);
-    uint32_t ports = network->nodes * network->rails, spines = shape->pods * shape->pod_spines;
-    pw_network_facts made = {.leaves = shape->leaves, .spines = spines, .cores = shape->pod_spines * shape->spine_cores,
-                             .tiers = 1u + (spines != 0) + (shape->spine_cores != 0), .oversubscription = 1};
-    made.hops = 2 * made.tiers;
-    made.cables = ports + shape->leaves * shape->uplinks + spines * shape->spine_cores * shape->core_cables;
-    made.bisection_Bps = ports / 2 * network->cable_Bps;
-    if (spines) {
-        /* Half of the leaves against the other half: the upper tiers carry what the leaves' uplinks do. */
-        double cables = (double)shape->leaves * shape->uplinks / 2;
-        made.bisection_Bps = fmin(made.bisection_Bps, cables * network->cable_Bps);
-        made.oversubscription = (double)shape->leaf_ports / shape->uplinks;
+/* --- Facts ----------------------------------------------------------------------------------------------------- */
+
+static const char *const tier_names[] = {"leaf", "spine", "core", "tier 4", "tier 5", "tier 6"};
+
+static pw_switch_info place(const network_part *part, uint32_t i) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t t = 0;
+    for (; i >= shape->tier[t].subtrees * shape->tier[t].width; t++) i -= shape->tier[t].subtrees * shape->tier[t].width;
+    return (pw_switch_info){.tier = t, .group = i / shape->tier[t].width, .index = i % shape->tier[t].width};
+}
+
+static pw_network_facts facts(const network_part *part) {
+    static const char *const cable_names[] = {"leaf to spine", "spine to core", "core to tier 4", "tier 4 to tier 5",
+                                              "tier 5 to tier 6"};
+    const clos_shape *shape = shape_of(part);
+    uint32_t ports = part->nodes * part->rails;
+    pw_network_facts made = {.tiers = shape->tiers, .tier_count = shape->tiers, .cable_count = shape->tiers,
+                             .hops = 2 * shape->tiers, .oversubscription = 1};
+    made.cables = ports * shape->sides;
+    made.cable[0].name = "port";
+    made.cable[0].cables = made.cables;
+    made.cable[0].cable_Bps = part->cable_Bps / shape->sides;
+    made.bisection_Bps = ports / 2 * part->cable_Bps;
+    uint32_t below = shape->leaf_ports; /* cables of a switch downwards */
+    for (uint32_t t = 0; t < shape->tiers; t++) {
+        const clos_tier *tier = &shape->tier[t];
+        uint32_t up = tier->ups * tier->cables;
+        made.tier[t].name = tier_names[t];
+        made.tier[t].switches = tier->subtrees * tier->width;
+        made.tier[t].most_cables = below + up;
+        *(t == 0 ? &made.leaves : t == 1 ? &made.spines : &made.cores) += made.tier[t].switches;
+        if (t + 1 == shape->tiers) break;
+        made.cable[t + 1].name = cable_names[t];
+        made.cable[t + 1].cables = made.tier[t].switches * up;
+        made.cable[t + 1].cable_Bps = tier->cable_Bps;
+        made.cables += made.cable[t + 1].cables;
+        /* Half of a tier's subtrees against the other half: the tightest tier decides. */
+        made.bisection_Bps = fmin(made.bisection_Bps, made.cable[t + 1].cables / 2.0 * tier->cable_Bps);
+        below = tier[1].children * tier->cables;
     }
+    if (shape->tiers > 1)
+        made.oversubscription = shape->leaf_ports * part->cable_Bps / shape->sides /
+                                (shape->tier[0].ups * shape->tier[0].cables * shape->tier[0].cable_Bps);
     return made;
 }
 
-#define CLOS .destroy = destroy, .route = route, .spread = spread, .twins = twins, .spread_twins = spread_twins, .facts = facts
+#define CLOS                                                                                                          \
+    .destroy = destroy, .route = route, .ways = ways, .static_draw = static_draw, .spread = spread, .twins = twins, \
+    .spread_twins = spread_twins, .place = place, .facts = facts
 const pw_topology topology_single_switch = {.name = "single_switch", .one_switch = true, .build = build_single,
+                                            .uses = USES_OVERSUBSCRIPTION,
                                             .text = "one switch that all ports share, as large as needed", CLOS};
-const pw_topology topology_fat_tree = {.name = "fat_tree", .build = build_fat_tree, CLOS,
-                                       .text = "leaves and spines (and cores when large); all ports of a node on one leaf"};
+const pw_topology topology_fat_tree = {
+    .name = "fat_tree", .build = build_fat_tree, CLOS, .uses = USES_OVERSUBSCRIPTION | USES_TIERS,
+    .text = "leaves and spines (and more tiers when large); all ports of a node on one leaf"};
 const pw_topology topology_rail_optimized = {
-    .name = "rail_optimized", .rail_aligned = true, .build = build_rails, CLOS,
-    .text = "leaves and spines (and cores when large); port r of the nodes of a block on leaf r"};
+    .name = "rail_optimized", .rail_aligned = true, .build = build_rails, CLOS, .uses = USES_OVERSUBSCRIPTION | USES_TIERS,
+    .text = "leaves and spines (and more tiers when large); port r of the nodes of a block on leaf r"};
+const pw_topology topology_rail_only = {
+    .name = "rail_only", .rail_aligned = true, .rails_apart = true, .build = build_fat_tree, CLOS,
+    .uses = USES_OVERSUBSCRIPTION | USES_TIERS,
+    .text = "every rail is a network of its own; data for another rail change rails over NVLink inside a node"};

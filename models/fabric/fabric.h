@@ -61,7 +61,7 @@ pw_vertex_kind pw_fabric_vertex_kind(const pw_fabric *fabric, pw_vertex vertex);
 const pw_link_info *pw_fabric_link(const pw_fabric *fabric, pw_link link);
 
 /* A route: links in order from source to destination. */
-#define PW_ROUTE_MAX 24
+#define PW_ROUTE_MAX 128
 typedef struct pw_path {
     uint32_t count;
     pw_link links[PW_ROUTE_MAX];
@@ -71,6 +71,24 @@ double pw_path_bandwidth_Bps(const pw_fabric *fabric, const pw_path *path); /* s
 
 /* --- Topologies between network ports ------------------------------------------------------------------------- */
 
+/* One tier of a Clos network, the leaves first. What is left out is chosen. */
+typedef struct pw_tier_desc {
+    int64_t radix;           /* ports of a switch; 0: network.radix */
+    double oversubscription; /* bandwidth down over bandwidth up; NaN: network.oversubscription for leaves, else 1 */
+    double uplink_Bps;       /* line rate of a cable to the next tier; NaN: that of the cables from below */
+    int64_t group;           /* leaves: nodes of a leaf; above: leaves of a pod, pods of a group, ...; 0: as many as fit, evenly */
+} pw_tier_desc;
+extern const pw_kind pw_tier_kind;
+
+/* How the flows of one pair of ports use the equal paths between them. */
+typedef enum pw_routing {
+    PW_ROUTING_SPRAY,    /* evenly over all of them */
+    PW_ROUTING_ECMP,     /* each flow on one that a hash of flow and ports picks */
+    PW_ROUTING_STATIC,   /* on the one that belongs to the destination (D-mod-k) */
+    PW_ROUTING_ADAPTIVE, /* each flow on the one that is least loaded by the flows of its collective so far */
+    PW_ROUTING_COUNT
+} pw_routing;
+
 typedef struct pw_network_desc {
     int topology;            /* index into pw_topology_names */
     double oversubscription; /* >= 1: leaf downlinks over uplinks */
@@ -79,6 +97,11 @@ typedef struct pw_network_desc {
     double efficiency;       /* payload over line rate; NaN: from the catalogue */
     double hop_latency_s;    /* per switch hop; NaN: from the catalogue */
     double cable_latency_s;  /* NaN: from the catalogue */
+    pw_list tiers;           /* of pw_one_of: pw_tier_desc, leaves first; not given: as many as needed, all alike */
+    int64_t planes;          /* networks of their own that share the rate of every port; 0: 1 */
+    int64_t leaves_per_port; /* leaves over which the rate of a port is divided (2: dual-ToR); 0: 1 */
+    int routing;             /* pw_routing */
+    int64_t flows_per_pair;  /* flows of a pair of ports, for ECMP and adaptive routing; 0: 1 */
 } pw_network_desc;
 extern const pw_kind pw_network_kind; /* "network" in the registry */
 
@@ -93,35 +116,67 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                             const pw_vertex *ports, uint32_t nodes, uint32_t rails, pw_network **network,
                             pw_error *error);
 void pw_network_destroy(pw_network *network);
-/* Appends the links from port a to port b to *path (none when a is b). The same arguments always give the same route.
- * Fails with PW_BAD_INPUT when a port does not exist, with PW_OUT_OF_RANGE when *path has no room. Costs under 200 ns. */
+/* Appends the links from port a to port b to *path (none when a is b). The same arguments always give the same route; hash
+ * stands for the flow. Fails with PW_BAD_INPUT when a port does not exist, with PW_UNSUPPORTED when the two are on networks
+ * of their own (rails), with PW_OUT_OF_RANGE when *path has no room. Costs under 200 ns. */
 pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path);
-/* The load of a flow that is spread evenly over all equal paths (adaptive routing, or many flows): calls visit once for
- * every link used, with the share of the flow that it carries. Fails as pw_network_route does. */
+/* The load of what one port sends to another, by network.routing: calls visit for every link used, once or more, with a share
+ * of the bytes that it carries. Adaptive routing finds the network idle here. Fails as pw_network_route does, and with
+ * PW_NO_MEMORY. */
 pw_status pw_network_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
                             void (*visit)(void *object, pw_link link, double fraction), void *object);
 /* Links that every spread loads alike are twins: all uplinks of a leaf, all links between the spines of a pod and the cores,
- * each direction by itself. They have one bandwidth, so the first of them can stand for all. */
+ * each direction by itself. They have one bandwidth, so the first of them can stand for all. There are none unless traffic is
+ * sprayed over a regular network. */
 typedef struct pw_twins {
     pw_link first;
     uint32_t count; /* 1: the link has no twin, and is the first */
 } pw_twins;
 pw_twins pw_network_twins(const pw_network *network, pw_link link);
-/* pw_network_spread with one visit per set of twins: its first link, and the share of the flow on each of them. A large
- * fabric has thousands of links between two ports, but at most six sets. */
+/* pw_network_spread with the first of twins only, and the share of the flow on each of them. A large fabric has thousands of
+ * links between two ports, but two sets of twins for each tier. */
 pw_status pw_network_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
                                   void (*visit)(void *object, pw_link link, double fraction), void *object);
-/* Facts for `describe`: counts of switches per tier, bisection bandwidth (bytes/s, one direction), largest hop count. */
+/* The same where `bytes` meet what other flows put on links before: adaptive routing takes the path whose fullest link stays
+ * least full, load_bytes(loads, link) being the bytes on it. Other routing does not ask. */
+pw_status pw_network_spread_loaded(const pw_network *network, uint32_t port_a, uint32_t port_b, double bytes,
+                                   double (*load_bytes)(void *loads, pw_link link), void *loads,
+                                   void (*visit)(void *object, pw_link link, double fraction), void *object);
+
+/* Facts for `describe`, over all planes and rails. */
+enum { PW_NETWORK_TIERS = 8, PW_NETWORK_CABLES = 12 };
 typedef struct pw_network_facts {
-    uint32_t leaves, spines, cores, tiers;
-    double bisection_Bps;    /* payload, one direction: uplinks of half of the leaves, at most half of the ports */
+    uint32_t leaves, spines, cores, tiers; /* switches of the first tier, the second, and all above */
+    double bisection_Bps;    /* payload, one direction, at most half of the ports; docs/models/fabric.md says which cut */
     uint32_t cables;         /* physical ones, both directions in each */
     uint32_t hops;           /* links on the longest route between ports */
-    double oversubscription; /* as built: ports in use of a leaf over its uplinks; 1 with one leaf */
+    double oversubscription; /* as built: bandwidth of the ports in use of a leaf over that of its uplinks; 1 without uplinks */
+    uint32_t tier_count, cable_count;
+    struct {
+        const char *name; /* "leaf", "spine", "core", "tier 4", "router" */
+        uint32_t switches, most_cables; /* and the cables of the fullest of them */
+    } tier[PW_NETWORK_TIERS];
+    struct {
+        const char *name; /* "port", "leaf to spine", "dimension 1", "local", "global" */
+        uint32_t cables;
+        double cable_Bps; /* payload of one */
+    } cable[PW_NETWORK_CABLES];
 } pw_network_facts;
 pw_network_facts pw_network_get_facts(const pw_network *network);
+
+/* Every switch, so that a network can be drawn. */
+typedef struct pw_switch_info {
+    pw_vertex vertex;
+    uint32_t tier;          /* index into pw_network_facts.tier */
+    uint32_t group, index;  /* leaf: its number, 0; above: its pod or group, and which switch of that; routers: see the topology */
+    uint32_t plane, rail;   /* the network of its own that it is part of; rail PW_NONE: of all rails */
+    const char *name;       /* given by the user; NULL: none */
+} pw_switch_info;
+uint32_t pw_network_switches(const pw_network *network);
+pw_switch_info pw_network_switch(const pw_network *network, uint32_t index); /* index below pw_network_switches */
 const char *pw_network_topology(const pw_network *network);  /* its name */
 bool pw_network_is_rail_aligned(int topology);               /* port r of every node is on rail r */
+bool pw_network_has_rails_apart(const pw_network *network);  /* rails are networks of their own */
 /* Whether the switches of topology number t have a radix to be looked up; the single switch is as large as needed. */
 bool pw_topology_has_radix(int topology);
 

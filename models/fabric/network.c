@@ -1,6 +1,5 @@
-/* Networks: the table of topologies, the fields a user may set, creation and facts. */
+/* Networks: the table of topologies, creation of their parts, and facts over all parts. */
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "models/fabric/network_internal.h"
@@ -17,38 +16,7 @@ const char *const pw_topology_names[] = {
 #undef TOPOLOGY_NAME
     NULL};
 
-enum { DEFAULT_RADIX = 64, LARGEST_RADIX = 4096, LARGEST_PORTS = 1 << 23 };
-
-static pw_status check_network(const void *description, const char *file, int line, pw_error *error) {
-    const pw_network_desc *desc = description;
-    if (desc->radix > LARGEST_RADIX)
-        return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "network.radix is %lld, must be at most %d",
-                       (long long)desc->radix, LARGEST_RADIX);
-    if (desc->radix != 0 && desc->radix < 4)
-        return pw_fail(error, PW_BAD_INPUT, file, line, "a switch has 4 ports or more; 0 takes the catalogue's",
-                       "network.radix is %lld", (long long)desc->radix);
-    return PW_OK;
-}
-
-static const pw_field network_fields[] = {
-    {"topology", PW_FIELD_CHOICE, PW_UNIT_NONE, offsetof(pw_network_desc, topology), 0, 0, "rail_optimized", pw_topology_names, NULL,
-     "how switches join the nodes' network ports"},
-    {"oversubscription", PW_FIELD_NUMBER, PW_UNIT_NONE, offsetof(pw_network_desc, oversubscription), 1, 1000, "1", NULL, NULL,
-     "ports in use of a leaf switch over its uplinks; 1 is non-blocking"},
-    {"radix", PW_FIELD_INTEGER, PW_UNIT_NONE, offsetof(pw_network_desc, radix), 0, LARGEST_RADIX, "0", NULL, NULL,
-     "ports of a switch; 0 takes those of the catalogue's switch for the node"},
-    {"port_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, offsetof(pw_network_desc, port_Bps), 1e6, 1e13, "", NULL, NULL,
-     "line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC"},
-    {"efficiency", PW_FIELD_NUMBER, PW_UNIT_NONE, offsetof(pw_network_desc, efficiency), 0.01, 1, "", NULL, NULL,
-     "achievable payload over line rate; left out: the catalogue's figure for the link generation"},
-    {"hop_latency", PW_FIELD_NUMBER, PW_UNIT_SECONDS, offsetof(pw_network_desc, hop_latency_s), 0, 1, "", NULL, NULL,
-     "time through one switch; left out: the catalogue's"},
-    {"cable_latency", PW_FIELD_NUMBER, PW_UNIT_SECONDS, offsetof(pw_network_desc, cable_latency_s), 0, 1, "", NULL, NULL,
-     "time along one cable; left out: the catalogue's"},
-    {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
-};
-const pw_kind pw_network_kind = {"network", "The switches and cables between nodes", sizeof(pw_network_desc),
-                                 network_fields, check_network};
+enum { DEFAULT_RADIX = 64, LARGEST_PORTS = 1 << 23 };
 
 /* Positive, finite and known. */
 static pw_status check_figures(const pw_network_desc *desc, pw_error *error) {
@@ -67,6 +35,55 @@ static pw_status check_figures(const pw_network_desc *desc, pw_error *error) {
     return PW_OK;
 }
 
+/* A field that the topology does not have is not passed over in silence. */
+static pw_status check_uses(const pw_network_desc *desc, const pw_topology *topology, pw_error *error) {
+    const struct {
+        const char *name;
+        bool given;
+        unsigned uses;
+    } fields[] = {
+        {"oversubscription", desc->oversubscription != 1, USES_OVERSUBSCRIPTION},
+        {"tiers", desc->tiers.count != 0, USES_TIERS},
+        {"leaves_per_port", desc->leaves_per_port > 1, USES_TIERS},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].given && !(topology->uses & fields[i].uses))
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "network.%s does not go with topology '%s'",
+                           fields[i].name, topology->name);
+    return PW_OK;
+}
+
+static pw_status build_part(pw_network *network, network_part *part, pw_error *error) {
+    uint32_t before = pw_fabric_vertices(network->fabric);
+    part->first_vertex = before;
+    part->first_link = pw_fabric_links(network->fabric);
+    PW_TRY(part->topology->build(part, error));
+    part->switch_count = pw_fabric_vertices(network->fabric) - before;
+    part->link_count = pw_fabric_links(network->fabric) - part->first_link;
+    return PW_OK;
+}
+
+static pw_status build(pw_network *network, const pw_vertex *ports, pw_error *error) {
+    const pw_network_desc *desc = &network->desc;
+    bool apart = network->topology->rails_apart;
+    uint32_t rails = apart ? network->rails : 1, count = rails * network->planes;
+    network->parts = pw_alloc_zero(network->allocator, count * sizeof *network->parts);
+    if (!network->parts) return part_no_memory(error);
+    network->part_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        network_part *part = &network->parts[i];
+        *part = (network_part){.allocator = network->allocator, .fabric = network->fabric, .ports = ports, .desc = desc,
+                               .nodes = network->nodes, .rails = apart ? 1 : network->rails, .plane = i % network->planes,
+                               .rail = apart ? i / network->planes : PW_NONE, .node_ports = network->rails,
+                               .cable_Bps = desc->port_Bps * desc->efficiency / network->planes,
+                               .topology = network->topology};
+        pw_status status = build_part(network, part, error);
+        part->ports = NULL;
+        PW_TRY(status);
+    }
+    return PW_OK;
+}
+
 pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, const pw_network_desc *desc,
                             const pw_vertex *ports, uint32_t nodes, uint32_t rails, pw_network **network,
                             pw_error *error) {
@@ -78,16 +95,16 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "%u nodes with %u ports: more than %d ports are not modelled",
                        nodes, rails, LARGEST_PORTS);
     PW_TRY(check_figures(desc, error));
-    PW_TRY(check_network(desc, NULL, 0, error));
+    PW_TRY(pw_network_kind.check(desc, NULL, 0, error));
+    PW_TRY(check_uses(desc, topologies[desc->topology], error));
     if (!allocator) allocator = pw_allocator_default();
     pw_network *made = pw_alloc_zero(allocator, sizeof *made);
-    if (!made) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the network");
-    *made = (pw_network){.allocator = allocator, .fabric = fabric, .ports = ports, .desc = *desc, .nodes = nodes,
-                         .rails = rails, .cable_Bps = desc->port_Bps * desc->efficiency,
-                         .topology = topologies[desc->topology]};
+    if (!made) return part_no_memory(error);
+    *made = (pw_network){.allocator = allocator, .fabric = fabric, .desc = *desc, .nodes = nodes, .rails = rails,
+                         .planes = desc->planes > 1 ? (uint32_t)desc->planes : 1, .topology = topologies[desc->topology]};
     if (!made->desc.radix && !made->topology->one_switch) made->desc.radix = DEFAULT_RADIX;
-    pw_status status = made->topology->build(made, error);
-    made->ports = NULL;
+    pw_status status = build(made, ports, error);
+    made->desc.tiers = (pw_list){NULL, 0}; /* the description may go away now */
     if (status != PW_OK) pw_network_destroy(made);
     else *network = made;
     return status;
@@ -95,50 +112,58 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
 
 void pw_network_destroy(pw_network *network) {
     if (!network) return;
-    if (network->state) network->topology->destroy(network);
+    for (uint32_t i = 0; i < network->part_count; i++)
+        if (network->parts[i].state) network->topology->destroy(&network->parts[i]);
+    if (network->parts) pw_free(network->allocator, network->parts, network->part_count * sizeof *network->parts);
     pw_free(network->allocator, network, sizeof *network);
 }
 
-static bool has_ports(const pw_network *network, uint32_t a, uint32_t b) {
-    uint32_t ports = network->nodes * network->rails;
-    return a < ports && b < ports;
+/* --- Facts ---------------------------------------------------------------------------------------------------------- */
+
+pw_network_facts pw_network_get_facts(const pw_network *network) {
+    pw_network_facts sum = network->topology->facts(&network->parts[0]);
+    for (uint32_t p = 1; p < network->part_count; p++) {
+        pw_network_facts one = network->topology->facts(&network->parts[p]);
+        sum.leaves += one.leaves, sum.spines += one.spines, sum.cores += one.cores, sum.cables += one.cables;
+        sum.bisection_Bps += one.bisection_Bps;
+        if (one.hops > sum.hops) sum.hops = one.hops;
+        for (uint32_t t = 0; t < one.tier_count; t++) sum.tier[t].switches += one.tier[t].switches;
+        for (uint32_t c = 0; c < one.cable_count; c++) sum.cable[c].cables += one.cable[c].cables;
+    }
+    return sum;
 }
 
-pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t port_b, uint64_t hash, pw_path *path) {
-    if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
-    if (port_a == port_b) return PW_OK;
-    pw_path made = {.count = 0};
-    network->topology->route(network, port_a, port_b, hash, &made);
-    if (path->count > PW_ROUTE_MAX - made.count) return PW_OUT_OF_RANGE;
-    memcpy(path->links + path->count, made.links, made.count * sizeof *made.links);
-    path->count += made.count;
-    return PW_OK;
+uint32_t pw_network_switches(const pw_network *network) {
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < network->part_count; p++) count += network->parts[p].switch_count;
+    return count;
 }
 
-pw_status pw_network_spread(const pw_network *network, uint32_t port_a, uint32_t port_b,
-                            void (*visit)(void *object, pw_link link, double fraction), void *object) {
-    if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
-    if (port_a != port_b) network->topology->spread(network, port_a, port_b, visit, object);
-    return PW_OK;
+pw_switch_info pw_network_switch(const pw_network *network, uint32_t index) {
+    uint32_t p = 0;
+    for (; p + 1 < network->part_count && index >= network->parts[p].switch_count; p++) index -= network->parts[p].switch_count;
+    const network_part *part = &network->parts[p];
+    PW_CHECK(index < part->switch_count);
+    pw_switch_info info = part->topology->place(part, index);
+    info.vertex = part->first_vertex + index;
+    info.plane = part->plane;
+    info.rail = part->rail;
+    return info;
 }
 
-pw_status pw_network_spread_twins(const pw_network *network, uint32_t port_a, uint32_t port_b,
-                                  void (*visit)(void *object, pw_link link, double fraction), void *object) {
-    if (!has_ports(network, port_a, port_b)) return PW_BAD_INPUT;
-    const pw_topology *topology = network->topology;
-    if (port_a != port_b) (topology->spread_twins ? topology->spread_twins : topology->spread)(network, port_a, port_b, visit, object);
-    return PW_OK;
+const network_part *network_part_of(const pw_network *network, pw_link link) {
+    for (uint32_t p = 0; p < network->part_count; p++) {
+        const network_part *part = &network->parts[p];
+        if (link >= part->first_link && link - part->first_link < part->link_count) return part;
+    }
+    return NULL;
 }
 
-pw_twins pw_network_twins(const pw_network *network, pw_link link) {
-    return network->topology->twins ? network->topology->twins(network, link) : (pw_twins){link, 1};
-}
-
-pw_network_facts pw_network_get_facts(const pw_network *network) { return network->topology->facts(network); }
 const char *pw_network_topology(const pw_network *network) { return network->topology->name; }
 bool pw_network_is_rail_aligned(int topology) {
     return topology >= 0 && topology < TOPOLOGY_COUNT && topologies[topology]->rail_aligned;
 }
+bool pw_network_has_rails_apart(const pw_network *network) { return network->topology->rails_apart; }
 bool pw_topology_has_radix(int topology) {
     return topology >= 0 && topology < TOPOLOGY_COUNT && !topologies[topology]->one_switch;
 }

@@ -152,8 +152,10 @@ static pw_status complete_network(pw_cluster *cluster, pw_error *error) {
         PW_TRY(node_latency(cluster->catalogue, "network switch hop", &desc->hop_latency_s, error));
     if (!(desc->cable_latency_s >= 0))
         PW_TRY(node_latency(cluster->catalogue, "network cable", &desc->cable_latency_s, error));
+    /* a cable of a divided port is slower, and a switch has more ports of that rate */
+    double split = (double)(desc->planes > 1 ? desc->planes : 1) * (double)(desc->leaves_per_port > 1 ? desc->leaves_per_port : 1);
     if (!desc->radix && pw_topology_has_radix(desc->topology))
-        desc->radix = node_switch_radix(cluster->catalogue, wiring, desc->port_Bps);
+        desc->radix = node_switch_radix(cluster->catalogue, wiring, desc->port_Bps / split);
     return PW_OK;
 }
 

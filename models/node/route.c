@@ -135,6 +135,7 @@ static pw_status remote_loads(const pw_cluster *cluster, place gpu, place at, bo
     const node_template *node = &at.part->node;
     uint32_t cpu = node->gpu_cpu[at.gpu], near = nic_of(gpu, way % gpu.part->node.nics_per_gpu);
     uint32_t far = nic_of(at, way % node->nics_per_gpu), port = node->first_nic + far;
+    if (pw_network_has_rails_apart(cluster->network)) near = nic_on_rail(cluster, gpu, far); /* over PCIe to its rail's NIC */
     pw_path here = {0}, there = {0}, between = {0};
     if (!nic_path(gpu, near, to_memory, &here) ||
         !template_host_path(node, to_memory ? port : cpu, to_memory ? cpu : port, at.first_link, &there))

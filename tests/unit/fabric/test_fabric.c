@@ -24,7 +24,8 @@ static uint32_t draw(uint32_t below) {
 }
 
 static pw_network_desc describe(int topology, double oversubscription, int64_t radix) {
-    return (pw_network_desc){topology, oversubscription, radix, 50e9, 0.98, 200e-9, 100e-9};
+    return (pw_network_desc){.topology = topology, .oversubscription = oversubscription, .radix = radix, .port_Bps = 50e9,
+                             .efficiency = 0.98, .hop_latency_s = 200e-9, .cable_latency_s = 100e-9};
 }
 
 static pw_status make(setup *s, const pw_network_desc *desc, uint32_t nodes, uint32_t rails, const pw_allocator *allocator,
@@ -52,7 +53,7 @@ static bool make_random(setup *s, int topology) {
         pw_error error = {0};
         pw_status status = make(s, &desc, nodes, rails, NULL, &error);
         if (status == PW_OK) return true;
-        bool expected = status == PW_BAD_INPUT && (strstr(error.what, "three tiers") || strstr(error.what, "no room"));
+        bool expected = status == PW_BAD_INPUT && (strstr(error.what, "tiers") || strstr(error.what, "no room"));
         if (!expected) PW_FAILED("%u nodes x %u, radix %lld: %s", nodes, rails, (long long)desc.radix, error.what);
         drop(s);
         if (!expected) return false;
@@ -418,7 +419,8 @@ static void expect_refused(const pw_network_desc *desc, uint32_t nodes, uint32_t
 PW_TEST(impossible_networks_are_refused_with_a_reason) {
     pw_network_desc desc = describe(FAT_TREE, 1, 8);
     expect_refused(&desc, 4, 8, "no room");
-    expect_refused(&desc, 1000, 1, "three tiers");
+    desc.radix = 4;
+    expect_refused(&desc, 1000, 1, "tiers");
     desc = describe(SINGLE, 1, 8);
     expect_refused(&desc, 9, 1, "cannot join 9");
     desc = describe(FAT_TREE, 0.5, 8);
@@ -434,7 +436,7 @@ PW_TEST(impossible_networks_are_refused_with_a_reason) {
     desc = describe(FAT_TREE, 1, 8);
     desc.efficiency = NAN;
     expect_refused(&desc, 9, 1, "efficiency is unknown");
-    desc = describe(7, 1, 8);
+    desc = describe(99, 1, 8);
     expect_refused(&desc, 9, 1, "topology");
     desc = describe(FAT_TREE, 1, 64);
     expect_refused(&desc, 1, 0, "needs nodes");

@@ -411,7 +411,8 @@ PW_TEST(impossible_clusters_are_refused_with_a_hint) {
     desc.node.gpu = "TPU v5p";
     expect_refused(&desc, PW_UNSUPPORTED, "", "");
     desc = describe("DGX H100", 20000);
-    expect_refused(&desc, PW_BAD_INPUT, "three tiers", "radix");
+    desc.network.radix = 4;
+    expect_refused(&desc, PW_BAD_INPUT, "more than 6 tiers", "radix");
     desc = describe("DGX H100", 2);
     desc.network.topology = -1;
     expect_refused(&desc, PW_BAD_INPUT, "topology", "");

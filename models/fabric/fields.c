@@ -1,0 +1,85 @@
+/* What a user may say of a network. */
+#include <stddef.h>
+
+#include "models/fabric/network_internal.h"
+
+enum { LARGEST_RADIX = 4096, LARGEST_GROUP = 1 << 20 };
+
+static pw_status check_radix(const char *what, int64_t radix, const char *file, int line, pw_error *error) {
+    if (radix > LARGEST_RADIX)
+        return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "%s is %lld, must be at most %d", what, (long long)radix,
+                       LARGEST_RADIX);
+    if (radix != 0 && radix < 4)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "a switch has 4 ports or more; 0 takes the catalogue's", "%s is %lld",
+                       what, (long long)radix);
+    return PW_OK;
+}
+
+/* --- Tiers ---------------------------------------------------------------------------------------------------------- */
+
+static pw_status check_tier(const void *description, const char *file, int line, pw_error *error) {
+    return check_radix("tier.radix", ((const pw_tier_desc *)description)->radix, file, line, error);
+}
+
+#define AT(member) offsetof(pw_tier_desc, member)
+static const pw_field tier_fields[] = {
+    {"radix", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(radix), 0, LARGEST_RADIX, "0", .text = "ports of a switch; 0: network.radix"},
+    {"oversubscription", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(oversubscription), 1, 1000, "",
+     .text = "bandwidth down over bandwidth up of a switch; left out: network.oversubscription for leaves, 1 above"},
+    {"uplink_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, AT(uplink_Bps), 1e6, 1e13, "",
+     .text = "line rate of a cable to the next tier, one direction; left out: that of the cables from below"},
+    {"group", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(group), 0, LARGEST_GROUP, "0",
+     .text = "what one group holds: nodes of a leaf (or of a block of leaves), leaves of a pod, pods of what is above; 0: as many as "
+             "fit, dealt evenly"},
+    {NULL},
+};
+#undef AT
+const pw_kind pw_tier_kind = {"tier", "One tier of switches of a Clos network", sizeof(pw_tier_desc), tier_fields, check_tier};
+
+/* --- The network ---------------------------------------------------------------------------------------------------- */
+
+static pw_status check_network(const void *description, const char *file, int line, pw_error *error) {
+    const pw_network_desc *desc = description;
+    PW_TRY(check_radix("network.radix", desc->radix, file, line, error));
+    if (desc->routing < 0 || desc->routing >= PW_ROUTING_COUNT)
+        return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "there is no routing number %d", desc->routing);
+    if (desc->flows_per_pair > 1 && desc->routing != PW_ROUTING_ECMP && desc->routing != PW_ROUTING_ADAPTIVE)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "take routing 'ecmp' or 'adaptive', or leave it out",
+                       "network.flows_per_pair is %lld, which changes nothing with this routing", (long long)desc->flows_per_pair);
+    return PW_OK;
+}
+
+static const pw_kind *const tier_kinds[] = {&pw_tier_kind, NULL};
+static const pw_field tier_item = {"tier", PW_FIELD_ONE_OF, .kinds = tier_kinds, .text = "a tier of switches"};
+static const char *const routing_names[] = {"spray", "ecmp", "static", "adaptive", NULL};
+
+#define AT(member) offsetof(pw_network_desc, member)
+static const pw_field network_fields[] = {
+    {"topology", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(topology), 0, 0, "rail_optimized", pw_topology_names, NULL,
+     "how switches join the nodes' network ports"},
+    {"oversubscription", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(oversubscription), 1, 1000, "1", NULL, NULL,
+     "bandwidth of the ports in use of a leaf switch over that of its uplinks; 1 is non-blocking"},
+    {"radix", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(radix), 0, LARGEST_RADIX, "0", NULL, NULL,
+     "ports of a switch; 0 takes those of the catalogue's switch for the node"},
+    {"port_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, AT(port_Bps), 1e6, 1e13, "", NULL, NULL,
+     "line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC"},
+    {"efficiency", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(efficiency), 0.01, 1, "", NULL, NULL,
+     "achievable payload over line rate; left out: the catalogue's figure for the link generation"},
+    {"hop_latency", PW_FIELD_NUMBER, PW_UNIT_SECONDS, AT(hop_latency_s), 0, 1, "", NULL, NULL,
+     "time through one switch; left out: the catalogue's"},
+    {"cable_latency", PW_FIELD_NUMBER, PW_UNIT_SECONDS, AT(cable_latency_s), 0, 1, "", NULL, NULL,
+     "time along one cable; left out: the catalogue's"},
+    {"tiers", PW_FIELD_LIST, PW_UNIT_NONE, AT(tiers), 1, 6, "", .item = &tier_item,
+     .text = "at most these tiers of a Clos network, leaves first; left out: as many as the nodes need, all of network.radix"},
+    {"planes", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(planes), 0, 64, "1",
+     .text = "networks of their own that share the rate of every port; bytes are spread over them"},
+    {"leaves_per_port", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(leaves_per_port), 0, 8, "1",
+     .text = "leaves over which the rate of a port is divided; 2 is dual-ToR"},
+    {"routing", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(routing), 0, 0, "spray", routing_names,
+     .text = "how flows use equal paths: evenly over all, one by a hash, one for each destination, or the least loaded one"},
+    {"flows_per_pair", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(flows_per_pair), 0, 1024, "1",
+     .text = "flows (queue pairs) that share what one port sends to another, for routing 'ecmp' and 'adaptive'"},
+    {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
+};
+const pw_kind pw_network_kind = {"network", "The switches and cables between nodes", sizeof(pw_network_desc),
+                                 network_fields, check_network};

@@ -1,0 +1,394 @@
+/* Laws that hold for every topology, on random sizes: routes are shortest paths, spreads are conserved, twins are twins, switches
+ * have no more cables than ports, and facts are those of the graph. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "models/fabric/fabric.h"
+#include "tests/harness/check.h"
+
+typedef struct setup {
+    pw_fabric *fabric;
+    pw_network *network;
+    pw_vertex *ports;
+    uint32_t nodes, rails;
+    bool shortest; /* routes are as short as the graph allows */
+    pw_network_desc desc;
+    pw_tier_desc tiers[4];
+    pw_one_of tier_items[4];
+} setup;
+
+static uint64_t state;
+static uint32_t draw(uint32_t below) {
+    state += 0x9e3779b97f4a7c15u;
+    uint64_t z = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (uint32_t)((z >> 33) % below);
+}
+
+static int topology_named(const char *name) {
+    for (int t = 0; pw_topology_names[t]; t++)
+        if (!strcmp(pw_topology_names[t], name)) return t;
+    return -1;
+}
+
+static void plain(setup *s, const char *topology, uint32_t nodes, uint32_t rails) {
+    memset(s, 0, sizeof *s);
+    s->nodes = nodes, s->rails = rails, s->shortest = true;
+    s->desc = (pw_network_desc){.topology = topology_named(topology), .oversubscription = 1, .port_Bps = 50e9, .efficiency = 0.98,
+                                .hop_latency_s = 200e-9, .cable_latency_s = 100e-9};
+}
+
+static pw_status make(setup *s, pw_error *error) {
+    s->fabric = NULL, s->network = NULL, s->ports = NULL;
+    PW_TRY(pw_fabric_create(NULL, &s->fabric, error));
+    s->ports = malloc(sizeof *s->ports * s->nodes * s->rails);
+    for (uint32_t i = 0; i < s->nodes * s->rails; i++) s->ports[i] = pw_fabric_add_vertex(s->fabric, PW_VERTEX_NIC);
+    return pw_network_create(NULL, s->fabric, &s->desc, s->ports, s->nodes, s->rails, &s->network, error);
+}
+
+static void drop(setup *s) {
+    pw_network_destroy(s->network);
+    pw_fabric_destroy(s->fabric);
+    free(s->ports);
+}
+
+/* --- Random networks --------------------------------------------------------------------------------------------------- */
+
+static void random_clos(setup *s, const char *topology) {
+    static const double ratios[] = {1, 1, 1.5, 2, 3, 4};
+    plain(s, topology, 2 + draw(70), 1 + draw(4));
+    s->desc.radix = 4 + 2 * draw(8);
+    s->desc.oversubscription = ratios[draw(6)];
+    s->desc.planes = 1 + draw(3) % 2;
+    if (draw(3) == 0) s->desc.leaves_per_port = 2;
+    if (draw(2)) return;
+    uint32_t count = 2 + draw(3);
+    for (uint32_t t = 0; t < count; t++) {
+        s->tiers[t] = (pw_tier_desc){.radix = draw(2) ? 0 : 4 + 2 * draw(20), .oversubscription = draw(2) ? NAN : ratios[draw(6)],
+                                     .uplink_Bps = draw(3) ? NAN : 100e9, .group = draw(4) ? 0 : 2 + draw(6)};
+        s->tier_items[t] = (pw_one_of){&pw_tier_kind, &s->tiers[t]};
+    }
+    s->desc.tiers = (pw_list){s->tier_items, count};
+}
+
+static void random_network(setup *s, uint32_t kind) {
+    switch (kind) {
+    case 0: random_clos(s, "fat_tree"); break;
+    case 1: random_clos(s, "rail_optimized"); break;
+    default: random_clos(s, "rail_only"); break;
+    }
+}
+enum { KINDS = 3 };
+
+/* Refusals are right where a radix is too small or a number does not divide; anything else fails the test. */
+static bool make_random(setup *s, uint32_t kind) {
+    for (int tries = 0; tries < 1000; tries++) {
+        random_network(s, kind);
+        pw_error error = {0};
+        pw_status status = make(s, &error);
+        if (status == PW_OK) return true;
+        bool expected = strstr(error.what, "no room") || strstr(error.what, "need more than") || strstr(error.what, "radix");
+        if (status != PW_BAD_INPUT || !expected) PW_FAILED("kind %u, %u nodes: %s", kind, s->nodes, error.what);
+        drop(s);
+        if (pw_test_failures) return false;
+    }
+    PW_FAILED("no network of kind %u can be built", kind);
+    return false;
+}
+
+#define FOR_RANDOM_NETWORKS(s, rounds)                                                          \
+    for (uint32_t round_ = 0; round_ < (rounds) * KINDS && pw_test_failures == 0; round_++)     \
+        for (bool once_ = make_random(&(s), round_ % KINDS); once_; once_ = false,              \
+                  pw_test_failures ? (void)printf("# kind %u, round %u\n", round_ % KINDS, round_) : (void)0, drop(&(s)))
+
+/* --- The graph --------------------------------------------------------------------------------------------------------- */
+
+/* Links of the network from every vertex, to walk the graph without asking the topology. */
+typedef struct graph {
+    uint32_t vertices, links, *first, *out;
+} graph;
+
+static graph graph_of(const setup *s) {
+    graph g = {pw_fabric_vertices(s->fabric), pw_fabric_links(s->fabric), NULL, NULL};
+    g.first = calloc(g.vertices + 2, sizeof *g.first);
+    g.out = calloc(g.links + 1, sizeof *g.out);
+    for (uint32_t l = 0; l < g.links; l++) g.first[pw_fabric_link(s->fabric, l)->from + 2]++;
+    for (uint32_t v = 0; v < g.vertices; v++) g.first[v + 2] += g.first[v + 1];
+    for (uint32_t l = 0; l < g.links; l++) g.out[g.first[pw_fabric_link(s->fabric, l)->from + 1]++] = l;
+    return g;
+}
+static void graph_free(graph *g) { free(g->first), free(g->out); }
+
+/* Hops from one vertex to all; NICs are ends, never passed through. */
+static void distances(const setup *s, const graph *g, pw_vertex from, uint32_t *hops) {
+    uint32_t *queue = malloc(sizeof *queue * g->vertices), head = 0, tail = 0;
+    for (uint32_t v = 0; v < g->vertices; v++) hops[v] = PW_NONE;
+    hops[from] = 0;
+    queue[tail++] = from;
+    while (head < tail) {
+        pw_vertex at = queue[head++];
+        if (at != from && pw_fabric_vertex_kind(s->fabric, at) == PW_VERTEX_NIC) continue;
+        for (uint32_t i = g->first[at]; i < g->first[at + 1]; i++) {
+            pw_vertex to = pw_fabric_link(s->fabric, g->out[i])->to;
+            if (hops[to] != PW_NONE) continue;
+            hops[to] = hops[at] + 1;
+            queue[tail++] = to;
+        }
+    }
+    free(queue);
+}
+
+static bool is_simple_path(const setup *s, const pw_path *path, uint32_t a, uint32_t b) {
+    pw_vertex at = s->ports[a];
+    for (uint32_t i = 0; i < path->count; i++) {
+        const pw_link_info *link = pw_fabric_link(s->fabric, path->links[i]);
+        if (link->from != at) return false;
+        at = link->to;
+        for (uint32_t j = 0; j <= i; j++)
+            if (pw_fabric_link(s->fabric, path->links[j])->from == at) return false; /* seen before */
+    }
+    return at == s->ports[b];
+}
+
+static bool same_network(const setup *s, uint32_t a, uint32_t b) {
+    return !pw_network_has_rails_apart(s->network) || a % s->rails == b % s->rails;
+}
+
+PW_TEST(every_route_is_a_shortest_path) {
+    setup s;
+    state = 11;
+    FOR_RANDOM_NETWORKS(s, 60) {
+        graph g = graph_of(&s);
+        uint32_t ports = s.nodes * s.rails, *hops = malloc(sizeof *hops * g.vertices), longest = 0;
+        uint32_t most = pw_network_get_facts(s.network).hops;
+        for (int i = 0; i < 6; i++) {
+            uint32_t a = draw(ports);
+            distances(&s, &g, s.ports[a], hops);
+            for (uint32_t b = 0; b < ports; b++) {
+                pw_path path = {0};
+                pw_status status = pw_network_route(s.network, a, b, draw(1000), &path);
+                PW_EXPECT_INT(status, same_network(&s, a, b) ? PW_OK : PW_UNSUPPORTED);
+                if (status != PW_OK || a == b) continue;
+                PW_EXPECT(is_simple_path(&s, &path, a, b));
+                if (s.shortest) PW_EXPECT_INT(path.count, hops[s.ports[b]]);
+                PW_EXPECT(path.count <= most);
+                if (path.count > longest) longest = path.count;
+            }
+        }
+        PW_EXPECT(longest > 0 || s.nodes == 1 || !same_network(&s, 0, 1));
+        free(hops);
+        graph_free(&g);
+    }
+}
+
+typedef struct flow {
+    const setup *s;
+    double *balance, *load; /* per vertex: in - out; per link */
+} flow;
+static void add_flow(void *object, pw_link link, double fraction) {
+    flow *f = object;
+    const pw_link_info *info = pw_fabric_link(f->s->fabric, link);
+    f->balance[info->to] += fraction;
+    f->balance[info->from] -= fraction;
+    f->load[link] += fraction;
+}
+static flow flow_begin(const setup *s) {
+    return (flow){s, calloc(pw_fabric_vertices(s->fabric), sizeof(double)), calloc(pw_fabric_links(s->fabric) + 1, sizeof(double))};
+}
+static void flow_end(flow *f) { free(f->balance), free(f->load); }
+
+PW_TEST(a_spread_is_conserved_at_every_vertex_under_every_routing) {
+    setup s;
+    state = 12;
+    for (int routing = 0; routing < PW_ROUTING_COUNT; routing++)
+        FOR_RANDOM_NETWORKS(s, 25) {
+            pw_network_destroy(s.network); /* once more, with the routing */
+            pw_fabric_destroy(s.fabric);
+            free(s.ports);
+            s.desc.routing = routing;
+            if (routing == PW_ROUTING_ECMP || routing == PW_ROUTING_ADAPTIVE) s.desc.flows_per_pair = 1 + draw(4);
+            pw_error error = {0};
+            if (make(&s, &error) != PW_OK) PW_FAILED("routing %d: %s", routing, error.what);
+            uint32_t ports = s.nodes * s.rails;
+            for (int i = 0; i < 8 && s.network; i++) {
+                uint32_t a = draw(ports), b = draw(ports);
+                flow f = flow_begin(&s);
+                PW_EXPECT_INT(pw_network_spread(s.network, a, b, add_flow, &f), same_network(&s, a, b) ? PW_OK : PW_UNSUPPORTED);
+                for (uint32_t v = 0; v < pw_fabric_vertices(s.fabric) && same_network(&s, a, b); v++)
+                    PW_EXPECT_NEAR(f.balance[v], a == b ? 0 : v == s.ports[b] ? 1 : v == s.ports[a] ? -1 : 0, 1e-12);
+                flow_end(&f);
+            }
+        }
+}
+
+static void add_twin_flow(void *object, pw_link link, double fraction) { ((double *)object)[link] += fraction; }
+
+PW_TEST(twins_carry_the_same_and_their_first_stands_for_all) {
+    setup s;
+    state = 13;
+    FOR_RANDOM_NETWORKS(s, 40) {
+        uint32_t ports = s.nodes * s.rails, a = draw(ports), b = draw(ports), links = pw_fabric_links(s.fabric);
+        flow f = flow_begin(&s);
+        double *first = calloc(links + 1, sizeof *first);
+        uint32_t *seen = calloc(links + 1, sizeof *seen);
+        PW_EXPECT_INT(pw_network_spread(s.network, a, b, add_flow, &f), pw_network_spread_twins(s.network, a, b, add_twin_flow, first));
+        for (pw_link link = 0; link < links; link++) {
+            pw_twins twins = pw_network_twins(s.network, link);
+            PW_EXPECT_NEAR(first[twins.first], f.load[link], 1e-12);
+            PW_EXPECT(pw_fabric_link(s.fabric, link)->bandwidth_Bps == pw_fabric_link(s.fabric, twins.first)->bandwidth_Bps);
+            seen[twins.first]++;
+        }
+        for (pw_link link = 0; link < links; link++)
+            if (seen[link]) PW_EXPECT_INT(seen[link], pw_network_twins(s.network, link).count);
+        free(first), free(seen);
+        flow_end(&f);
+    }
+}
+
+PW_TEST(every_switch_is_listed_once_in_its_tier_with_cables_for_its_ports) {
+    setup s;
+    state = 14;
+    FOR_RANDOM_NETWORKS(s, 40) {
+        pw_network_facts facts = pw_network_get_facts(s.network);
+        uint32_t vertices = pw_fabric_vertices(s.fabric), count = pw_network_switches(s.network), tiers[PW_NETWORK_TIERS] = {0};
+        uint32_t cables = 0, most[PW_NETWORK_TIERS] = {0};
+        bool *seen = calloc(vertices, sizeof *seen);
+        double *bandwidth = calloc(vertices, sizeof *bandwidth), payload = 0, sum = 0;
+        for (uint32_t l = 0; l < pw_fabric_links(s.fabric); l++) {
+            bandwidth[pw_fabric_link(s.fabric, l)->from] += pw_fabric_link(s.fabric, l)->bandwidth_Bps;
+            sum += pw_fabric_link(s.fabric, l)->bandwidth_Bps / 2;
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            pw_switch_info info = pw_network_switch(s.network, i);
+            PW_EXPECT(pw_fabric_vertex_kind(s.fabric, info.vertex) >= PW_VERTEX_LEAF && !seen[info.vertex]);
+            PW_EXPECT(info.tier < facts.tier_count && info.plane < (s.desc.planes > 1 ? s.desc.planes : 1));
+            PW_EXPECT((info.rail != PW_NONE) == pw_network_has_rails_apart(s.network));
+            seen[info.vertex] = true;
+            tiers[info.tier]++;
+        }
+        PW_EXPECT_INT(count, vertices - s.nodes * s.rails);
+        for (uint32_t t = 0; t < facts.tier_count; t++) PW_EXPECT_INT(tiers[t], facts.tier[t].switches);
+        for (uint32_t c = 0; c < facts.cable_count; c++) {
+            cables += facts.cable[c].cables;
+            payload += facts.cable[c].cables * facts.cable[c].cable_Bps;
+        }
+        PW_EXPECT_INT(cables, facts.cables);
+        PW_EXPECT_NEAR(payload, sum, 1e-9);
+        for (uint32_t t = 0; t < facts.tier_count; t++) {
+            int64_t radix = s.desc.tiers.count > t && s.tiers[t].radix ? s.tiers[t].radix : s.desc.radix;
+            most[t] = facts.tier[t].most_cables;
+            if (radix) PW_EXPECT(most[t] <= radix);
+        }
+        free(seen), free(bandwidth);
+    }
+}
+
+/* --- What a network is for ---------------------------------------------------------------------------------------------- */
+
+PW_TEST(rails_that_are_apart_meet_nowhere) {
+    setup s;
+    plain(&s, "rail_only", 64, 8);
+    s.desc.radix = 64;
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    pw_network_facts facts = pw_network_get_facts(s.network);
+    PW_EXPECT_INT(facts.leaves, 8); /* one switch for each rail, nothing above */
+    PW_EXPECT_INT(facts.tiers, 1);
+    PW_EXPECT_INT(facts.cables, 512);
+    graph g = graph_of(&s);
+    uint32_t *hops = malloc(sizeof *hops * g.vertices);
+    distances(&s, &g, s.ports[0], hops);
+    for (uint32_t port = 0; port < 512; port++) PW_EXPECT_INT(hops[s.ports[port]], port == 0 ? 0 : port % 8 ? PW_NONE : 2);
+    free(hops);
+    graph_free(&g);
+    drop(&s);
+}
+
+PW_TEST(planes_divide_a_port_and_double_the_switch_count) {
+    setup one, two;
+    plain(&one, "rail_optimized", 128, 8);
+    one.desc.radix = 64;
+    two = one;
+    two.desc.planes = 2;
+    PW_EXPECT(make(&one, NULL) == PW_OK && make(&two, NULL) == PW_OK);
+    pw_network_facts a = pw_network_get_facts(one.network), b = pw_network_get_facts(two.network);
+    PW_EXPECT_INT(b.leaves, 2 * a.leaves);
+    PW_EXPECT_INT(b.cables, 2 * a.cables);
+    PW_EXPECT_NEAR(b.bisection_Bps, a.bisection_Bps, 1e-12);
+    flow f = flow_begin(&two);
+    pw_network_spread(two.network, 0, 512, add_flow, &f);
+    for (uint32_t l = 0; l < pw_fabric_links(two.fabric); l++) { /* half of the bytes on each of the two cables of the port */
+        const pw_link_info *link = pw_fabric_link(two.fabric, l);
+        if (link->from != two.ports[0]) continue;
+        PW_EXPECT_NEAR(link->bandwidth_Bps, 24.5e9, 1e-12);
+        PW_EXPECT_NEAR(f.load[l], 0.5, 1e-12);
+    }
+    flow_end(&f);
+    drop(&one), drop(&two);
+}
+
+PW_TEST(a_port_of_two_leaves_uses_both) {
+    setup s;
+    plain(&s, "fat_tree", 64, 1);
+    s.desc.radix = 16;
+    s.desc.leaves_per_port = 2;
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    flow f = flow_begin(&s);
+    pw_network_spread(s.network, 0, 63, add_flow, &f);
+    pw_vertex leaves[2];
+    uint32_t count = 0;
+    for (uint32_t l = 0; l < pw_fabric_links(s.fabric); l++)
+        if (pw_fabric_link(s.fabric, l)->from == s.ports[0]) {
+            PW_EXPECT_NEAR(f.load[l], 0.5, 1e-12);
+            if (count < 2) leaves[count] = pw_fabric_link(s.fabric, l)->to;
+            count++;
+        }
+    PW_EXPECT(count == 2 && leaves[0] != leaves[1]);
+    flow_end(&f);
+    drop(&s);
+}
+
+PW_TEST(tiers_take_their_radix_and_oversubscription) {
+    setup s;
+    plain(&s, "fat_tree", 512, 1);
+    s.tiers[0] = (pw_tier_desc){.radix = 32, .oversubscription = NAN, .uplink_Bps = NAN, .group = 16};
+    s.tiers[1] = (pw_tier_desc){.radix = 64, .oversubscription = 4, .uplink_Bps = NAN, .group = 8};
+    s.tiers[2] = (pw_tier_desc){.radix = 16, .oversubscription = NAN, .uplink_Bps = NAN};
+    for (int t = 0; t < 3; t++) s.tier_items[t] = (pw_one_of){&pw_tier_kind, &s.tiers[t]};
+    s.desc.tiers = (pw_list){s.tier_items, 3};
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    pw_network_facts facts = pw_network_get_facts(s.network);
+    PW_EXPECT_INT(facts.leaves, 32);
+    PW_EXPECT_INT(facts.tier[0].most_cables, 32); /* 16 down, 16 up */
+    PW_EXPECT_INT(facts.spines, 4 * 16);
+    PW_EXPECT_INT(facts.tier[1].most_cables, 8 + 2); /* four to one */
+    PW_EXPECT_NEAR(facts.bisection_Bps, 512 / 2 / 4 * 49e9, 1e-12);
+    drop(&s);
+    s.tiers[1].uplink_Bps = 200e9; /* four times the rate: no need for more than one cable in four */
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    PW_EXPECT_INT(pw_network_get_facts(s.network).tier[1].most_cables, 8 + 1);
+    drop(&s);
+    pw_error error = {0};
+    s.tiers[2].radix = 4; /* 4 pods: fits */
+    PW_EXPECT(make(&s, &error) == PW_OK);
+    drop(&s);
+    s.nodes = 1024; /* 8 pods: do not */
+    PW_EXPECT(make(&s, &error) == PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "need more than 3 tiers");
+    drop(&s);
+}
+
+PW_TEST(twelve_thousand_five_hundred_nodes_of_eight_rails_build_with_64_ports) {
+    setup s;
+    plain(&s, "rail_optimized", 12500, 8);
+    s.desc.radix = 64;
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    pw_network_facts facts = pw_network_get_facts(s.network);
+    PW_EXPECT_INT(facts.tiers, 4);
+    PW_EXPECT_NEAR(facts.bisection_Bps, 50000 * 49e9, 0.01);
+    pw_path path = {0};
+    PW_EXPECT(pw_network_route(s.network, 0, 99999, 1, &path) == PW_OK && is_simple_path(&s, &path, 0, 99999));
+    PW_EXPECT_INT(path.count, 8);
+    drop(&s);
+}
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
