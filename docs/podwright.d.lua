@@ -40,14 +40,26 @@
 ---@overload fun(fields: table): podwright.nodes
 
 ---@class podwright.network The switches and cables between nodes
----@field topology? "single_switch"|"fat_tree"|"rail_optimized" how switches join the nodes' network ports
----@field oversubscription? number ports in use of a leaf switch over its uplinks; 1 is non-blocking
+---@field topology? "single_switch"|"fat_tree"|"rail_optimized"|"rail_only" how switches join the nodes' network ports
+---@field oversubscription? number bandwidth of the ports in use of a leaf switch over that of its uplinks; 1 is non-blocking
 ---@field radix? integer ports of a switch; 0 takes those of the catalogue's switch for the node
 ---@field port_rate? podwright.quantity line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC
 ---@field efficiency? number achievable payload over line rate; left out: the catalogue's figure for the link generation
 ---@field hop_latency? podwright.quantity time through one switch; left out: the catalogue's
 ---@field cable_latency? podwright.quantity time along one cable; left out: the catalogue's
+---@field tiers? podwright.tier[] at most these tiers of a Clos network, leaves first; left out: as many as the nodes need, all of network.radix
+---@field planes? integer networks of their own that share the rate of every port; bytes are spread over them
+---@field leaves_per_port? integer leaves over which the rate of a port is divided; 2 is dual-ToR
+---@field routing? "spray"|"ecmp"|"static"|"adaptive" how flows use equal paths: evenly over all, one by a hash, one for each destination, or the least loaded one
+---@field flows_per_pair? integer flows (queue pairs) that share what one port sends to another, for routing 'ecmp' and 'adaptive'
 ---@overload fun(fields: table): podwright.network
+
+---@class podwright.tier One tier of switches of a Clos network
+---@field radix? integer ports of a switch; 0: network.radix
+---@field oversubscription? number bandwidth down over bandwidth up of a switch; left out: network.oversubscription for leaves, 1 above
+---@field uplink_rate? podwright.quantity line rate of a cable to the next tier, one direction; left out: that of the cables from below
+---@field group? integer what one group holds: nodes of a leaf (or of a block of leaves), leaves of a pod, pods of what is above; 0: as many as fit, dealt evenly
+---@overload fun(fields: table): podwright.tier
 
 ---@class podwright.train A training job: model, batch, and how they are split over the GPUs.
 ---@field name? string Name of the job, for reports.
@@ -365,6 +377,10 @@ function o.nodes(fields) end
 ---@param fields podwright.network|string a table of fields, or a name
 ---@return podwright.network
 function o.network(fields) end
+---One tier of switches of a Clos network
+---@param fields podwright.tier|string a table of fields, or a name
+---@return podwright.tier
+function o.tier(fields) end
 ---A training job: model, batch, and how they are split over the GPUs.
 ---@param fields podwright.train|string a table of fields, or a name
 ---@return podwright.train
