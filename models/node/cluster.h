@@ -117,6 +117,7 @@ typedef struct pw_cluster_facts {
     bool multicast, gpudirect;
     double scaleup_line_Bps, scaleup_Bps, pcie_Bps, nic_line_Bps, nic_Bps; /* per GPU, GPU, GPU, port, port; one direction */
     int64_t radix;                                                         /* of a network switch; 0: no limit */
+    double network_efficiency;                                             /* payload over line rate of the network's cables */
     uint32_t vertices, links;
     bool has_network;
     pw_network_facts network;

@@ -108,6 +108,7 @@ pw_cluster_facts pw_cluster_get_facts(const pw_cluster *cluster) {
         .scaleup_line_Bps = wiring->scaleup == SCALEUP_NONE ? 0 : wiring->scaleup_line_Bps,
         .scaleup_Bps = part.scaleup_Bps, .pcie_Bps = wiring->pcie_Bps,
         .nic_line_Bps = wiring->nics ? cluster->network_desc.port_Bps : 0, .nic_Bps = part.nic_Bps,
+        .network_efficiency = cluster->network_desc.efficiency,
         .radix = cluster->network ? cluster->network_desc.radix : 0,
         .vertices = pw_fabric_vertices(cluster->fabric), .links = pw_fabric_links(cluster->fabric),
         .has_network = cluster->network != NULL,

@@ -115,6 +115,7 @@ static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catal
     for (size_t i = 0; i < scenario.notes.count; i++) pw_result_note(&facts, "%s", scenario.notes.items[i]);
     pw_describe_report report = {.title = scenario.title,
                                  .version = PODWRIGHT_VERSION,
+                                 .catalogue = catalogue,
                                  .cluster = cluster,
                                  .cluster_desc = scenario.desc.cluster,
                                  .job = job_kind ? &facts : NULL,

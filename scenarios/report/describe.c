@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenarios/report/describe_internal.h"
 #include "scenarios/report/layout.h"
-#include "scenarios/report/report.h"
-#include "sim/json.h"
+#include "scenarios/report/wiring.h"
 
 typedef struct fact {
     const char *name, *text;
@@ -19,6 +19,9 @@ static int facts_of(const pw_describe_report *r, fact *facts) {
     const pw_cluster *cluster = r->cluster;
     const pw_device *device = pw_cluster_device(cluster);
     const pw_network *network = pw_cluster_network(cluster);
+    pw_cluster_part part = pw_cluster_get_part(cluster, 0);
+    pw_longest_route route = pw_wiring_longest_route(cluster);
+    double halves_Bps = pw_wiring_scaleup_bisection_Bps(cluster, 0);
     int count = 0;
 #define ADD(...) facts[count++] = (fact){__VA_ARGS__}
     ADD("nodes", NULL, pw_cluster_nodes(cluster), PW_UNIT_NONE);
@@ -31,6 +34,9 @@ static int facts_of(const pw_describe_report *r, fact *facts) {
     ADD("peak_bf16_per_gpu", NULL, device->peak_flops[PW_PRECISION_BF16], PW_UNIT_FLOPS);
     ADD("scale_up_bandwidth_per_gpu", NULL, pw_cluster_scaleup_Bps(cluster), PW_UNIT_BYTES_PER_SECOND);
     ADD("scale_up_domain", NULL, pw_cluster_scaleup_domain(cluster), PW_UNIT_NONE);
+    if (halves_Bps > 0) ADD("scale_up_bisection", NULL, halves_Bps, PW_UNIT_BYTES_PER_SECOND);
+    ADD("pcie_switches_per_node", NULL, part.pcie_switches_per_node, PW_UNIT_NONE);
+    ADD("cpus_per_node", NULL, part.sockets_per_node, PW_UNIT_NONE);
     ADD("nics_per_node", NULL, pw_cluster_nics_per_node(cluster), PW_UNIT_NONE);
     ADD("nic_payload", NULL, pw_cluster_nic_Bps(cluster), PW_UNIT_BYTES_PER_SECOND);
     if (network) {
@@ -42,6 +48,11 @@ static int facts_of(const pw_describe_report *r, fact *facts) {
         ADD("cables", NULL, n.cables, PW_UNIT_NONE);
         ADD("bisection", NULL, n.bisection_Bps, PW_UNIT_BYTES_PER_SECOND);
     }
+    if (route.links) {
+        ADD("links_of_longest_route", NULL, route.links, PW_UNIT_NONE);
+        ADD("latency_of_longest_route", NULL, route.latency_s, PW_UNIT_SECONDS);
+    }
+    if (route.unreached) ADD("gpu_pairs_without_route", NULL, route.unreached, PW_UNIT_NONE);
     ADD("memory_of_all_gpus", NULL, device->memory_bytes * pw_cluster_gpus(cluster), PW_UNIT_BYTES);
     ADD("peak_bf16_of_all_gpus", NULL, device->peak_flops[PW_PRECISION_BF16] * pw_cluster_gpus(cluster), PW_UNIT_FLOPS);
 #undef ADD
@@ -96,6 +107,7 @@ void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
             pw_file_print(file, " to %s", pw_unit_format(fastest[kind], PW_UNIT_BYTES_PER_SECOND, text, sizeof text));
         pw_file_text(file, "\n");
     }
+    describe_wiring_text(r, file);
     for (uint32_t i = 0; r->job && i < r->job->figure_count; i++) put_job_figure(&r->job->figures[i], i == 0, file);
     for (uint32_t i = 0; r->job && i < r->job->note_count; i++)
         pw_file_print(file, "%s    - %.900s\n", i ? "" : "\n  notes\n", r->job->notes[i]);
@@ -135,6 +147,7 @@ void pw_report_describe_json(const pw_describe_report *r, pw_file *file) {
         pw_json_end(&json);
     }
     pw_json_end(&json);
+    describe_wiring_json(r, &json);
     pw_json_end(&json);
     if (r->job) {
         pw_json_object(&json, "job");

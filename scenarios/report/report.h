@@ -51,6 +51,7 @@ typedef struct pw_described_field {
 
 typedef struct pw_describe_report {
     const char *title, *version;
+    const pw_catalogue *catalogue;
     const pw_cluster *cluster;
     const pw_cluster_desc *cluster_desc;
     const pw_run_result *job; /* figures of the job that need no run; NULL: no job */

@@ -1,0 +1,12 @@
+/* What the files of the report of `describe` share. */
+#ifndef PW_REPORT_DESCRIBE_INTERNAL_H
+#define PW_REPORT_DESCRIBE_INTERNAL_H
+
+#include "scenarios/report/report.h"
+#include "sim/json.h"
+
+/* Switches, cables, generations of links, what the cables draw and cost. */
+void describe_wiring_text(const pw_describe_report *report, pw_file *file);
+void describe_wiring_json(const pw_describe_report *report, pw_json *json);
+
+#endif
