@@ -7,10 +7,11 @@
 #include "scenarios/drawing/drawing_internal.h"
 #include "scenarios/report/layout.h"
 
-enum { ROWS = 4, SHOWN = 8, MOST_SHOWN = 12, BOXES = ROWS * (MOST_SHOWN + 1), ROW_HEIGHT = 104, LEFT = 150, RIGHT = 180 };
+enum { ROWS = PW_NETWORK_TIERS + 1, SHOWN = 8, MOST_SHOWN = 12, BOXES = ROWS * (MOST_SHOWN + 1), ROW_HEIGHT = 104, LEFT = 150, RIGHT = 180 };
 
 typedef struct row {
-    const char *class, *words, *single;
+    const char *class;
+    char single[32], words[48];
     uint32_t count, boxes, first_box; /* members; boxes drawn, from first_box on */
     double y;
 } row;
@@ -26,21 +27,10 @@ typedef struct tier_panel {
     box boxes[BOXES];
     uint32_t row_count, box_count;
     uint32_t *box_of; /* by vertex; PW_NONE: not in the network */
+    uint8_t *row_of;  /* of those that are */
     double bandwidth[BOXES][BOXES];
-    uint32_t links[ROWS];  /* pairs of row r and the row above, both directions as one */
-    double total[ROWS];    /* their bandwidth, one direction */
-    double port_Bps;
+    double total[ROWS];    /* of links upwards from a row, one direction */
 } tier_panel;
-
-static int row_of(pw_vertex_kind kind) {
-    switch (kind) {
-    case PW_VERTEX_NIC: return 0;
-    case PW_VERTEX_LEAF: return 1;
-    case PW_VERTEX_SPINE: return 2;
-    case PW_VERTEX_CORE: return 3;
-    default: return -1;
-    }
-}
 
 static uint32_t boxes_for(uint32_t count) { return count <= MOST_SHOWN ? count : SHOWN + 2; }
 
@@ -52,23 +42,18 @@ static uint32_t box_at(const row *r, uint32_t number) {
 
 static void count_rows(tier_panel *p) {
     static const char *const classes[] = {"node", "leaf", "spine", "core"};
-    static const char *const plurals[] = {"nodes", "leaf switches", "spine switches", "core switches"};
-    static const char *const singles[] = {"node", "leaf", "spine", "core"};
-    static const char *const ones[] = {"node", "leaf switch", "spine switch", "core switch"};
-    for (pw_vertex v = 0; v < pw_fabric_vertices(p->d->fabric); v++) {
-        int at = row_of(pw_fabric_vertex_kind(p->d->fabric, v));
-        if (at > 0) p->rows[at].count++;
-    }
-    p->rows[0].count = pw_cluster_nodes(p->d->cluster);
-    for (int r = 0; r < ROWS && p->rows[r].count; r++) {
+    const pw_network_facts *network = &p->d->facts.network;
+    p->row_count = 1 + network->tier_count;
+    for (uint32_t r = 0; r < p->row_count; r++) {
         row *one = &p->rows[r];
-        one->class = classes[r];
-        one->words = one->count == 1 ? ones[r] : plurals[r];
-        one->single = singles[r];
+        one->class = classes[r < 3 ? r : 3];
+        one->count = r == 0 ? pw_cluster_nodes(p->d->cluster) : network->tier[r - 1].switches;
+        snprintf(one->single, sizeof one->single, "%.30s", r == 0 ? "node" : network->tier[r - 1].name);
+        snprintf(one->words, sizeof one->words, r == 0 ? "%snode%s" : "%s switch%s", r == 0 ? "" : one->single,
+                 one->count == 1 ? "" : r == 0 ? "s" : "es");
         one->boxes = boxes_for(one->count);
         one->first_box = p->box_count;
         p->box_count += one->boxes;
-        p->row_count++;
     }
 }
 
@@ -77,10 +62,13 @@ static pw_status map_vertices(tier_panel *p) {
     const drawing *d = p->d;
     uint32_t vertices = pw_fabric_vertices(d->fabric), seen[ROWS] = {0};
     p->box_of = pw_arena_alloc(d->arena, (vertices + (size_t)1) * sizeof *p->box_of);
-    if (!p->box_of) return pw_fail(d->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the drawing");
-    for (pw_vertex v = 0; v < vertices; v++) {
-        int at = row_of(pw_fabric_vertex_kind(d->fabric, v));
-        p->box_of[v] = at > 0 ? box_at(&p->rows[at], seen[at]++) : PW_NONE;
+    p->row_of = pw_arena_alloc(d->arena, vertices + (size_t)1);
+    if (!p->box_of || !p->row_of) return pw_fail(d->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the drawing");
+    for (pw_vertex v = 0; v < vertices; v++) p->box_of[v] = PW_NONE;
+    for (uint32_t i = 0; i < pw_network_switches(d->network); i++) {
+        pw_switch_info one = pw_network_switch(d->network, i);
+        p->row_of[one.vertex] = (uint8_t)(one.tier + 1);
+        p->box_of[one.vertex] = box_at(&p->rows[one.tier + 1], seen[one.tier + 1]++);
     }
     for (uint32_t i = 0; i < pw_cluster_parts(d->cluster); i++) {
         pw_cluster_part part = pw_cluster_get_part(d->cluster, i);
@@ -98,12 +86,10 @@ static void sum_links(tier_panel *p) {
     for (pw_link i = 0; i < pw_fabric_links(fabric); i++) {
         const pw_link_info *link = pw_fabric_link(fabric, i);
         if (link->kind != PW_LINK_NETWORK && link->kind != PW_LINK_TRUNK) continue;
-        int low = row_of(pw_fabric_vertex_kind(fabric, link->from)), high = row_of(pw_fabric_vertex_kind(fabric, link->to));
-        if (low < 0 || high < 0 || low >= high) continue; /* downwards: the other direction of the same cable */
-        p->bandwidth[p->box_of[link->from]][p->box_of[link->to]] += link->bandwidth_Bps;
-        p->links[low]++;
-        p->total[low] += link->bandwidth_Bps;
-        if (link->kind == PW_LINK_NETWORK && link->bandwidth_Bps > p->port_Bps) p->port_Bps = link->bandwidth_Bps;
+        uint32_t from = p->box_of[link->from], to = p->box_of[link->to];
+        if (from == PW_NONE || to == PW_NONE || p->row_of[link->from] >= p->row_of[link->to]) continue; /* downwards: the same cable */
+        p->bandwidth[from][to] += link->bandwidth_Bps;
+        p->total[p->row_of[link->from]] += link->bandwidth_Bps;
     }
 }
 
@@ -160,12 +146,12 @@ static void draw_rows(tier_panel *p) {
             else name_box(one, b, at->w, text, sizeof text);
             canvas_box(c, at->folded ? "fold" : one->class, at->x, at->y, at->w, 36, text, NULL, at->folded);
         }
-        if (r + 1 == p->row_count || p->links[r] == 0) continue;
+        const pw_network_facts *network = &p->d->facts.network;
+        if (r + 1 == p->row_count || r >= network->cable_count) continue;
         double y = (one->y + p->rows[r + 1].y + 36) / 2;
-        double cables = r == 0 ? p->links[r] : p->total[r] / p->port_Bps;
-        rate_text(r == 0 ? p->total[r] / p->links[r] : p->port_Bps, rate, sizeof rate);
+        rate_text(network->cable[r].cable_Bps, rate, sizeof rate);
         canvas_print(c, "note", 'e', PAGE_WIDTH - MARGIN - 14, y - 2, "%s cables of %s",
-                     pw_layout_count((int64_t)(cables + 0.5), count, sizeof count), rate);
+                     pw_layout_count(network->cable[r].cables, count, sizeof count), rate);
         if (r > 0 && p->total[r] < 0.999 * p->total[r - 1])
             canvas_print(c, "sub", 'e', PAGE_WIDTH - MARGIN - 14, y + 14, "%.3g : 1 oversubscribed", p->total[r - 1] / p->total[r]);
     }
@@ -177,7 +163,6 @@ pw_status draw_tiers(drawing *d) {
     if (!p) return pw_fail(d->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the drawing");
     p->d = d;
     count_rows(p);
-    if (p->row_count < 2) return PW_OK;
     snprintf(note, sizeof note, "%.60s, bisection %s, at most %u links between two ports", d->facts.topology,
              rate_text(d->facts.network.bisection_Bps, rate, sizeof rate), d->facts.network.hops);
     panel_head(d, "Network", note);
