@@ -1,0 +1,21 @@
+/* Shared by the two modes. */
+#ifndef PW_MODELS_COMPAT_ASTRA_INTERNAL_H
+#define PW_MODELS_COMPAT_ASTRA_INTERNAL_H
+
+#include "models/compat/astra.h"
+
+/* One phase: a collective on the rings (or cliques, or switches) of one dimension. `bytes` is what a rank puts in, a chunk's share. */
+typedef struct astra_phase {
+    pw_astra_collective kind;
+    pw_astra_algorithm algorithm;
+    const pw_astra_dimension *dimension;
+    double bytes;
+} astra_phase;
+
+/* Checks what both modes ask of an algorithm, with its name in the message. */
+pw_status astra_check(const astra_phase *phase, const pw_astra_system *system, pw_error *error);
+pw_status astra_check_given(const pw_astra_system *system, pw_astra_collective kind, pw_error *error);
+int64_t astra_reduction(const pw_astra_system *system, double bytes); /* ns: two reads and a write */
+int astra_log2(int64_t n);
+
+#endif
