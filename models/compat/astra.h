@@ -74,6 +74,14 @@ pw_status pw_astra_aware(const pw_astra_network *network, const pw_astra_system 
  * the bytes that must cross over what the cut links carry. Latencies and endpoints are not counted. */
 double pw_astra_floor(const pw_astra_network *network, pw_astra_collective kind, int64_t bytes);
 
+/* podwright's own time on the same links: the fastest of its algorithms, one latency a round and the fullest link, and which one. */
+typedef struct pw_astra_answer {
+    double ns;
+    const char *algorithm;
+} pw_astra_answer;
+pw_status pw_astra_physical(const pw_astra_network *network, pw_astra_collective kind, int64_t bytes, const pw_allocator *allocator,
+                            pw_astra_answer *answer, pw_error *error);
+
 /* Bytes per ns of a link of 2^30 bytes times GB per second. */
 double pw_astra_rate(const pw_astra_dimension *dimension);
 

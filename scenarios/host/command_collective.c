@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scenarios/host/collective_compat.h"
 #include "scenarios/host/commands.h"
 #include "scenarios/sweep/sweep.h"
 #include "sim/registry.h"
@@ -24,6 +25,7 @@ static const pw_option options[] = {
     {0, "json", NULL, false, "as JSON: nccl-tests' version 3 with schema podwright.collective/1"},
     {0, "csv", NULL, false, "as CSV, one row a size"},
     {'o', "output", "FILE", false, "write to FILE, whole or not at all"},
+    PW_COLLECTIVE_COMPAT_OPTIONS,
     PW_SCENARIO_OPTIONS,
     PW_HELP_OPTION,
     {0}};
@@ -116,6 +118,7 @@ static pw_status collective(pw_host *host, const pw_arguments *arguments, pw_cat
                               .interrupt = host->interrupt};
     if (pw_arguments_has(arguments, "json") && pw_arguments_has(arguments, "csv"))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "run it twice for both", "--json and --csv exclude each other");
+    if (pw_collective_has_compat(arguments)) return pw_collective_compat(host, arguments, arena, error);
     PW_TRY(pw_sweep_kind(arguments->operands[0], &config.kind, error));
     PW_TRY(pw_command_seed(arguments, &config.seed, error));
     PW_TRY(pw_command_load_cluster(host, arguments, arguments->operand_count > 1 ? arguments->operands[1] : NULL, catalogue, arena,
@@ -142,6 +145,7 @@ const pw_command pw_command_collective = {
     "  podwright collective all_reduce --server \"DGX H100\" --nodes 4\n"
     "  podwright collective all_gather pod.lua -b 1M -e 1G --set cluster.network.oversubscription=4\n"
     "  podwright collective all_reduce pod.lua --ranks each-rail --explain 64M\n"
+    "  podwright collective all_reduce --compat astra-sim --network net.yml --system sys.json -b 1M -e 1G\n"
     "KIND is all_reduce, all_gather, ... or the name of a program of nccl-tests. FILE is a Lua scenario, whose cluster is taken, "
     "or a cluster; \"-\" is standard input. Without FILE the options describe the cluster. Ranks are numbered node after node. "
     "Nothing else runs on the cluster, and launches cost nothing.\n",

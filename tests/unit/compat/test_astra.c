@@ -177,6 +177,25 @@ PW_TEST(times_over_the_number_of_npus) {
     }
 }
 
+PW_TEST(podwrights_own_answer_obeys_the_cut_bound) {
+    pw_astra_network networks[] = {one(R, 8, 50, 500), one(F, 8, 50, 500), one(S, 8, 50, 500), one(S, 6, 50, 0), one(R, 7, 50, 0),
+                                   {.dimensions = {{R, 4, 200, 50}, {S, 2, 50, 500}}, .count = 2, .npus = 8},
+                                   {.dimensions = {{R, 2, 200, 50}, {F, 8, 100, 500}, {S, 4, 50, 2000}}, .count = 3, .npus = 64}};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        for (int kind = 0; kind < PW_ASTRA_COLLECTIVE_COUNT; kind++) {
+            pw_astra_answer small, large;
+            pw_error error = {0};
+            double floor_ns = pw_astra_floor(&networks[i], (pw_astra_collective)kind, GiB);
+            PW_EXPECT_INT(pw_astra_physical(&networks[i], (pw_astra_collective)kind, 1024, NULL, &small, &error), PW_OK);
+            PW_EXPECT_INT(pw_astra_physical(&networks[i], (pw_astra_collective)kind, GiB, NULL, &large, &error), PW_OK);
+            PW_EXPECT_TEXT(error.what, "");
+            PW_EXPECT(small.ns < large.ns && large.ns > 0.999999 * floor_ns && large.ns < 5 * floor_ns);
+        }
+    pw_astra_answer answer; /* a switch: the ring's closed form, 14 (1000 + S / 8 B), or what is faster */
+    PW_EXPECT_INT(pw_astra_physical(&networks[2], PW_ASTRA_ALL_REDUCE, GiB, NULL, &answer, NULL), PW_OK);
+    PW_EXPECT(answer.ns <= 14 * (1000 + (double)GiB / 8 / (50 * 1.073741824)));
+}
+
 PW_TEST(what_is_not_known_is_refused) {
     pw_error error = {0};
     int64_t ns;
