@@ -290,7 +290,7 @@ static link_share *new_share(const pw_executor_config *config, uint32_t count) {
     share->allocator = *allocator;
     share->sim = config->sim;
     share->fluid = config->fluid;
-    share->flow_free = share->due_first = share->due_last = PW_NONE;
+    share->flow_free = share->due_first = share->latent_first = PW_NONE;
     share->arena = pw_arena_create(allocator);
     if (share->arena) share->executors = pw_arena_alloc(share->arena, count * sizeof(pw_executor *));
     if (share->executors) return share;

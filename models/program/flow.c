@@ -212,19 +212,41 @@ static pw_time end_of(const link_share *s, const flow_run *flow) {
 }
 
 /* The latency is over. */
-static void join(pw_sim *sim, void *object, uint64_t argument) {
-    link_share *s = object;
-    uint32_t index = (uint32_t)argument;
+static void join(link_share *s, uint32_t index) {
     flow_run *flow = &s->flows[index];
+    pw_time now = pw_sim_now(s->sim);
     if (!(flow->bytes > 0) || flow->rate_Bps > 1e300) {
-        end_now(s, index, (double)(pw_sim_now(sim) - flow->sent) - flow->begin);
+        end_now(s, index, (double)(now - flow->sent) - flow->begin);
     } else if (fits(s, flow)) {
         keep_timed(s, index);
         pw_time at = end_of(s, flow);
-        set_timer(s, index, at > pw_sim_now(sim) ? at : pw_sim_now(sim));
+        set_timer(s, index, at > now ? at : now);
     } else {
         share(s, index, flow->bytes);
     }
+}
+
+static void join_all(pw_sim *sim, void *object, uint64_t first) {
+    link_share *s = object;
+    if (s->latent_first == first) s->latent_first = PW_NONE;
+    for (uint32_t i = (uint32_t)first, next; i != PW_NONE && pw_sim_error(sim)->status == PW_OK; i = next) {
+        next = s->flows[i].due_next;
+        join(s, i);
+    }
+}
+
+/* Latencies that end in the same tick share an event too. */
+static void set_latency(link_share *s, uint32_t index, pw_time at) {
+    flow_run *flow = &s->flows[index];
+    flow->due = at;
+    flow->due_next = PW_NONE;
+    if (s->latent_first != PW_NONE && s->flows[s->latent_first].due == at) {
+        s->flows[s->latent_last].due_next = index;
+    } else {
+        pw_event_at(s->sim, at, 0, join_all, s, index);
+        s->latent_first = index;
+    }
+    s->latent_last = index;
 }
 
 /* A transfer that was alone on its wires no longer is. */
@@ -241,7 +263,7 @@ static void count(link_share *s, uint32_t route_index) {
     }
     clear_timer(s, index);
     flow->state = FLOW_LATENT;
-    pw_event_at(s->sim, begins, 0, join, s, index);
+    set_latency(s, index, begins);
 }
 
 static uint32_t take(link_share *s) {
@@ -304,7 +326,7 @@ void flow_send(pw_executor *x, const flow_order *order) {
         route->lone = index;
         set_timer(s, index, end_of(s, flow));
     } else {
-        pw_event_at(s->sim, pw_time_add(flow->sent, whole_ticks(flow->begin)), 0, join, s, index);
+        set_latency(s, index, pw_time_add(flow->sent, whole_ticks(flow->begin)));
     }
 }
 
@@ -327,7 +349,7 @@ void flow_start(pw_executor *x, uint32_t plan_index, pw_event_handler *done, uin
                                             .argument = argument});
     if (index == PW_NONE) return;
     count(s, p->wire_route);
-    join(s->sim, s, index);
+    join(s, index);
     watch(x, &s->flows[index]);
 }
 

@@ -167,6 +167,7 @@ typedef struct link_share {
     size_t flow_capacity;
     uint32_t flow_count, flow_free;
     uint32_t due_first, due_last; /* transfers of the timer made last; PW_NONE: it has fired */
+    uint32_t latent_first, latent_last; /* the same of latencies */
     double flow_late;          /* of the transfer whose done runs */
     uint64_t flows_ended;
     pw_capacity_id *capacity;  /* [links], or [link classes] when folded; null: not made yet */

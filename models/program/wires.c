@@ -7,22 +7,43 @@
 /* Caps that add up to the whole of a wire, but for rounding, fit. */
 static const double FULL = 1 + 1e-12;
 
-enum { FIRST_BUCKETS = 256 };
+enum { FIRST_PAIRS = 256 };
+
+/* Where the pair stands, or would. */
+static struct wire_pair *place_of(const wires *w, uint64_t pair) {
+    uint32_t at = (uint32_t)mix64(pair) & (w->pair_size - 1);
+    while (w->pairs[at].route != PW_NONE && w->pairs[at].pair != pair) at = (at + 1) & (w->pair_size - 1);
+    return &w->pairs[at];
+}
+
+uint32_t wires_find(const wires *w, uint32_t from, uint32_t to) { return place_of(w, (uint64_t)from << 32 | to)->route; }
+
+static bool grow_pairs(wires *w) {
+    if (2 * (w->pair_count + 1) <= w->pair_size) return true;
+    struct wire_pair *old = w->pairs;
+    uint32_t old_size = w->pair_size, size = old_size ? 4 * old_size : FIRST_PAIRS;
+    struct wire_pair *pairs = pw_alloc(w->allocator, size * sizeof *pairs);
+    if (!pairs) return false;
+    for (uint32_t i = 0; i < size; i++) pairs[i].route = PW_NONE;
+    w->pairs = pairs;
+    w->pair_size = size;
+    for (uint32_t i = 0; i < old_size; i++)
+        if (old[i].route != PW_NONE) *place_of(w, old[i].pair) = old[i];
+    pw_free(w->allocator, old, old_size * sizeof *old);
+    return true;
+}
 
 pw_status wires_create(const pw_allocator *allocator, uint32_t count, wires **made, pw_error *error) {
     wires *w = *made = pw_alloc_zero(allocator, sizeof *w);
     if (w) {
         w->allocator = allocator;
         w->wire_count = count;
-        w->bucket_count = FIRST_BUCKETS;
         w->wires = pw_alloc_zero(allocator, ((size_t)count + 1) * sizeof *w->wires);
         w->mark = pw_alloc_zero(allocator, ((size_t)count + 1) * sizeof *w->mark);
-        w->buckets = pw_alloc(allocator, w->bucket_count * sizeof *w->buckets);
     }
-    if (!w || !w->wires || !w->mark || !w->buckets)
+    if (!w || !w->wires || !w->mark || !grow_pairs(w))
         return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the links of a job");
     for (uint32_t i = 0; i < count; i++) w->wires[i].first_timed = PW_NONE;
-    for (uint32_t i = 0; i < w->bucket_count; i++) w->buckets[i] = PW_NONE;
     return PW_OK;
 }
 
@@ -32,40 +53,10 @@ void wires_destroy(wires *w) {
     pw_free(a, w->wires, ((size_t)w->wire_count + 1) * sizeof *w->wires);
     pw_free(a, w->mark, ((size_t)w->wire_count + 1) * sizeof *w->mark);
     pw_free(a, w->bytes, ((size_t)w->wire_count + 1) * sizeof *w->bytes);
-    pw_free(a, w->buckets, w->bucket_count * sizeof *w->buckets);
+    pw_free(a, w->pairs, w->pair_size * sizeof *w->pairs);
     pw_free(a, w->uses, w->use_capacity * sizeof *w->uses);
     pw_free(a, w->routes, w->route_capacity * sizeof *w->routes);
     pw_free(a, w, sizeof *w);
-}
-
-static uint32_t bucket_of(const wires *w, uint32_t from, uint32_t to) {
-    return (uint32_t)mix64((uint64_t)from << 32 | to) & (w->bucket_count - 1);
-}
-
-uint32_t wires_find(const wires *w, uint32_t from, uint32_t to) {
-    uint32_t i = w->buckets[bucket_of(w, from, to)];
-    while (i != PW_NONE && (w->routes[i].from != from || w->routes[i].to != to)) i = w->routes[i].next;
-    return i;
-}
-
-static void enter(wires *w, uint32_t route) {
-    uint32_t *bucket = &w->buckets[bucket_of(w, w->routes[route].from, w->routes[route].to)];
-    w->routes[route].next = *bucket;
-    *bucket = route;
-}
-
-static bool grow_buckets(wires *w) {
-    if (w->route_count < w->bucket_count) return true;
-    uint32_t count = 4 * w->bucket_count;
-    uint32_t *buckets = pw_alloc(w->allocator, count * sizeof *buckets);
-    if (!buckets) return false;
-    pw_free(w->allocator, w->buckets, w->bucket_count * sizeof *buckets);
-    w->buckets = buckets;
-    w->bucket_count = count;
-    for (uint32_t i = 0; i < count; i++) buckets[i] = PW_NONE;
-    for (uint32_t i = 0; i < w->route_count; i++)
-        if (w->routes[i].from != PW_NONE) enter(w, i);
-    return true;
 }
 
 /* --- Routes -------------------------------------------------------------------------------------------------------- */
@@ -103,7 +94,7 @@ double wires_rate(const wires *w, uint32_t route) {
 uint32_t wires_end(wires *w, uint32_t from, uint32_t to) {
     size_t first = end_of_routes(w);
     for (size_t u = first; u < w->use_count; u++) w->mark[w->uses[u].wire] = 0;
-    if (w->route_count >= PW_NONE - 1 || !grow_buckets(w) ||
+    if (w->route_count >= PW_NONE - 1 || !grow_pairs(w) ||
         pw_grow(w->allocator, (void **)&w->routes, &w->route_capacity, w->route_count + 1, sizeof *w->routes)) {
         w->use_count = first;
         return PW_NONE;
@@ -128,7 +119,9 @@ uint32_t wires_end(wires *w, uint32_t from, uint32_t to) {
         w->routes[on->only].alone = false; /* it was, or has not been for long */
     }
     made->rate_Bps = wires_rate(w, index);
-    if (from != PW_NONE) enter(w, index);
+    if (from == PW_NONE) return index;
+    *place_of(w, (uint64_t)from << 32 | to) = (struct wire_pair){(uint64_t)from << 32 | to, index};
+    w->pair_count++;
     return index;
 }
 

@@ -30,7 +30,6 @@ typedef struct wire_route {
     size_t first;         /* its uses */
     uint32_t count;
     uint32_t from, to;    /* GPUs of a message; PW_NONE: of a plan */
-    uint32_t next;        /* in its bucket */
     uint32_t flows;       /* under way */
     uint32_t timed, first_timed; /* transfers with timers that are counted on its wires */
     uint32_t lone;        /* the transfer that is under way uncounted; PW_NONE: none */
@@ -48,7 +47,8 @@ typedef struct wires {
     size_t use_count, use_capacity;
     wire_route *routes;
     size_t route_count, route_capacity;
-    uint32_t *buckets, bucket_count; /* routes of messages, by GPUs; a power of two */
+    struct wire_pair { uint64_t pair; uint32_t route; } *pairs; /* routes of messages by GPUs: open addressing, PW_NONE: free */
+    uint32_t pair_size, pair_count;  /* size: a power of two */
     uint32_t *mark;                  /* [wires] scratch, zero between uses */
     double *bytes;                   /* [wires]: as of bytes_at; NULL: never asked for */
     uint64_t bytes_at;

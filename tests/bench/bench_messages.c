@@ -49,7 +49,7 @@ typedef struct bench {
     pw_arena *arena;
 } bench;
 
-static bench open_bench(int64_t nodes, int64_t gpus, const char *topology) {
+static bench open_bench(int64_t nodes, int64_t gpus, const char *topology, int64_t radix) {
     bench b = {0};
     pw_error error = {0};
     must(pw_catalogue_load(NULL, PW_SOURCE_DIR "/models/catalogue/data", &b.catalogue, &error), &error);
@@ -61,6 +61,7 @@ static bench open_bench(int64_t nodes, int64_t gpus, const char *topology) {
     desc.node.server = "DGX H100";
     desc.node.gpus = gpus;
     desc.node.nics = gpus;
+    desc.network.radix = radix;
     desc.network.topology = -1;
     for (int i = 0; pw_topology_names[i]; i++)
         if (!strcmp(pw_topology_names[i], topology)) desc.network.topology = i;
@@ -215,7 +216,7 @@ static bool wanted(int count, char **names, const char *name) {
 static void single(int argc, char **argv, const char *name, uint32_t ranks, pw_collective_kind kind, const char *algorithm,
                    double bytes, double skew_s, bool messages, bool slow, double message_count) {
     if (!wanted(argc, argv, name)) return;
-    bench b = open_bench(ranks, 1, "single_switch");
+    bench b = open_bench(ranks, 1, "single_switch", 0);
     world_job *job = make_job(name, 0, ranks, kind, algorithm, bytes, skew_s);
     show(name, run(&b, &job, 1, !messages, messages, slow), message_count);
     free_job(job);
@@ -226,7 +227,7 @@ static void large_clos(int argc, char **argv) {
     const char *name = "large clos";
     if (!wanted(argc, argv, name)) return;
     double start = cpu_s();
-    bench b = open_bench(12500, 8, "fat_tree");
+    bench b = open_bench(12500, 8, "fat_tree", 128);
     double built = cpu_s() - start;
     world_job *jobs[3] = {
         make_job("large", 0, 98000, PW_COLLECTIVE_ALL_REDUCE, "ring", 1e9, 0),
