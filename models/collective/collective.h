@@ -164,6 +164,12 @@ bool pw_collective_library_estimate(const pw_collectives *collectives, pw_collec
  * rounds of unlike messages: there links and latencies alone say how fast each goes. */
 bool pw_collective_capped(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape);
 
+/* The same for a group of GPUs of that shape: where its domains differ in size or share no NVSwitch, or the algorithm has no
+ * form of its own, never below what the links of these very members need, and the choice is by that. */
+pw_status pw_collective_group_cost(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
+                                   const uint32_t *gpus, const pw_group_shape *shape, double bytes, pw_collective_cost *cost,
+                                   pw_error *error);
+
 /* Adds up the load on every link, in bytes over the link per byte of S, for one group. Twins (pw_network_twins) are given
  * once: the first of them, with the load of each. */
 typedef void pw_link_load_fn(void *object, pw_link link, double bytes_per_byte);

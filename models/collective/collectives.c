@@ -86,8 +86,15 @@ pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogu
     made->calibrated = calibrated;
     uint32_t per_node = pw_cluster_gpus_per_node(cluster), domain = pw_cluster_scaleup_domain(cluster);
     made->domain_gpus = pw_cluster_parts(cluster) > 1 ? 0 : domain > 1 ? domain : per_node;
-    for (uint32_t i = 0; i < pw_cluster_parts(cluster); i++)
-        made->mesh = made->mesh || !strcmp(pw_cluster_get_part(cluster, i).scaleup, "mesh");
+    const pw_network *network = pw_cluster_network(cluster);
+    for (int t = 0; network && pw_topology_names[t]; t++)
+        if (!strcmp(pw_topology_names[t], pw_network_topology(network))) made->rails = pw_network_is_rail_aligned(t);
+    made->crossbar = true;
+    for (uint32_t i = 0; i < pw_cluster_parts(cluster); i++) {
+        const char *scaleup = pw_cluster_get_part(cluster, i).scaleup;
+        made->crossbar = made->crossbar && !strcmp(scaleup, "nvswitch");
+        made->mesh = made->mesh || !strcmp(scaleup, "mesh");
+    }
     pw_status status = number_ports(made, error);
     if (status == PW_OK && calibrated)
         status = parameters_load(allocator, catalogue, pw_cluster_device(cluster)->arch, &made->parameters, error);
@@ -300,7 +307,8 @@ static pw_status collect_loads(const pw_collectives *collectives, pw_collective_
     const pw_allocator *allocator = collectives->allocator;
     uint32_t members = shape->members, *run_of = NULL;
     double *mesh_bytes = NULL;
-    bool mesh = collectives->mesh && row->edges && row->edges != direct_edges; /* others say who sends to whom */
+    bool mesh = collectives->mesh && row->edges && row->edges != direct_edges && /* others say who sends to whom */
+                kind != PW_COLLECTIVE_SEND_RECV;
     if (mesh) {
         run_of = pw_alloc(allocator, members * sizeof *run_of);
         mesh_bytes = pw_alloc_zero(allocator, members * sizeof *mesh_bytes);
@@ -339,4 +347,26 @@ pw_status pw_collective_loads(const pw_collectives *collectives, pw_collective_k
     for (uint32_t i = 0; status == PW_OK && i < sum.count; i++) add(object, sum.links[i], sum.bytes[i]);
     load_sum_destroy(&sum);
     return status;
+}
+
+/* --- What the links of some members need ---------------------------------------------------------------------------- */
+
+pw_status collectives_need(const pw_collectives *collectives, pw_collective_kind kind, const uint32_t *gpus,
+                           const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error) {
+    load_sum sum;
+    pw_group_shape with = *shape;
+    const pw_algorithm *row = pw_collectives_algorithm(collectives, cost->algorithm, &with);
+    load_sum_create(collectives, &sum);
+    pw_status status = collect_loads(collectives, kind, row, gpus, &with, &sum, error);
+    if (status == PW_OK && sum.failed)
+        status = pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the link loads of a collective");
+    double floor_s = bytes / load_sum_rate(&sum);
+    load_sum_destroy(&sum);
+    PW_TRY(status);
+    if (floor_s > cost->floor_s) cost->floor_s = floor_s;
+    if (!(cost->total_s - cost->alpha_s < floor_s)) return PW_OK;
+    cost->total_s = cost->alpha_s + floor_s;
+    if (cost->cap_Bps > 0) cost->memory_Bps *= bytes / floor_s / cost->cap_Bps;
+    cost->cap_Bps = bytes / floor_s;
+    return PW_OK;
 }

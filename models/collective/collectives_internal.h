@@ -18,6 +18,8 @@ struct pw_collectives {
     library_constants library;
     bool amd_host;
     uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none; 0: several node types */
+    bool crossbar;        /* GPUs of a domain share NVSwitches, apart from the way to the network */
+    bool rails;           /* ports of a node are on rails of their own */
     bool mesh;            /* GPUs of a domain are joined by direct links */
     uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */
     uint32_t vertices;
@@ -31,6 +33,10 @@ const algorithm_variant *variant_of(const pw_collectives *collectives, int algor
 void variants_free(pw_collectives *collectives);
 /* Whether the shape's options suit a kind. */
 pw_status variant_fits(pw_collective_kind kind, const pw_group_shape *shape, pw_error *error);
+
+/* Raises a cost to what the links between these very members need. */
+pw_status collectives_need(const pw_collectives *collectives, pw_collective_kind kind, const uint32_t *gpus,
+                           const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error);
 
 /* Scale-up domain of a GPU: consecutive numbers share one. */
 uint32_t collectives_domain(const pw_collectives *collectives, uint32_t gpu);

@@ -52,10 +52,17 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
     return cost;
 }
 
+/* Whether the shape says all about what a form loads. Of a root's messages it says little: they leave by many ports. Rings over an
+ * odd number of domains close on another rail, which may take a way inside the domain. */
+static bool is_regular(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape) {
+    if (collectives->rails && shape->domains % 2 && shape->domains > 1 && shape->per_domain > 1) return false;
+    return shape->even && collectives->crossbar && kind != PW_COLLECTIVE_GATHER && kind != PW_COLLECTIVE_SCATTER;
+}
+
 /* Best of the algorithms that apply and have rows of one source; of those without rows only the usual ones. `chosen` is a
  * number of the table or of a variant; the shape has its options. */
 static pw_status best_of(const pw_collectives *collectives, pw_collective_kind kind, int chosen, source from,
-                         const pw_group_shape *shape, double bytes, bool *found, pw_collective_cost *best, pw_error *error) {
+                         const pw_group_shape *shape, const uint32_t *gpus, double bytes, bool *found, pw_collective_cost *best, pw_error *error) {
     bool multicast = pw_cluster_has_multicast(collectives->cluster);
     const algorithm_variant *variant = variant_of(collectives, chosen);
     int algorithm = variant ? variant->algorithm : chosen;
@@ -70,6 +77,9 @@ static pw_status best_of(const pw_collectives *collectives, pw_collective_kind k
         PW_TRY(algorithm_measure(collectives->allocator, i, kind, shape, &figures, error));
         pw_collective_cost cost = cost_with(collectives, kind, i, from, shape, bytes, &figures);
         if (variant) cost.algorithm = algorithm == PW_ALGORITHM_AUTO ? chosen + 1 + i : chosen;
+        bool known = is_regular(collectives, kind, shape) && algorithm_forms[i].load;
+        if (gpus && !known && (!*found || cost.total_s < best->total_s))
+            PW_TRY(collectives_need(collectives, kind, gpus, shape, bytes, &cost, error));
         if (!*found || cost.total_s < best->total_s) *best = cost;
         *found = true;
     }
@@ -89,8 +99,9 @@ static pw_status does_not_apply(const pw_collectives *collectives, pw_collective
                    shape->per_domain);
 }
 
-pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
-                                const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error) {
+/* gpus: not NULL when what their links need is to be measured wherever the shape does not say it. */
+static pw_status choose(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape,
+                        const uint32_t *gpus, double bytes, pw_collective_cost *cost, pw_error *error) {
     *cost = no_cost;
     if ((int)kind < 0 || kind >= PW_COLLECTIVE_KIND_COUNT || algorithm < PW_ALGORITHM_AUTO ||
         algorithm >= algorithm_count() + (int)collectives->variant_count)
@@ -104,10 +115,27 @@ pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective
     PW_TRY(variant_fits(kind, &with, error));
     for (source from = collectives->calibrated ? SOURCE_OWN : SOURCE_FORM; from <= SOURCE_FORM; from++) {
         bool found = false;
-        PW_TRY(best_of(collectives, kind, algorithm, from, &with, bytes, &found, cost, error));
+        PW_TRY(best_of(collectives, kind, algorithm, from, &with, gpus, bytes, &found, cost, error));
         if (found) return PW_OK;
     }
     return does_not_apply(collectives, kind, algorithm, &with, error);
+}
+
+pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
+                                const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error) {
+    return choose(collectives, kind, algorithm, shape, NULL, bytes, cost, error);
+}
+
+/* Loads of a direct exchange are n^2 edges: of large groups only the chosen algorithm is measured. */
+enum { MEASURE_EVERY = 256 };
+
+pw_status pw_collective_group_cost(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
+                                   const uint32_t *gpus, const pw_group_shape *shape, double bytes, pw_collective_cost *cost,
+                                   pw_error *error) {
+    bool small = shape->members <= MEASURE_EVERY;
+    PW_TRY(choose(collectives, kind, algorithm, shape, small ? gpus : NULL, bytes, cost, error));
+    bool known = small || shape->members < 2 || is_regular(collectives, kind, shape);
+    return known ? PW_OK : collectives_need(collectives, kind, gpus, shape, bytes, cost, error);
 }
 
 bool pw_collective_capped(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape) {

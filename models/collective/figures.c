@@ -81,6 +81,7 @@ pw_status algorithm_measure(const pw_allocator *allocator, int algorithm, pw_col
     const algorithm_form *form = &algorithm_forms[algorithm];
     if (form->load) {
         figures->load = form->load(kind, shape);
+        if (!(shape->scaleup_Bps > 0)) figures->load.scaleup = 0; /* no neighbour shares a domain */
         figures->hops = form->hops(kind, shape);
         figures->alpha_s = (figures->hops.scaleup + figures->hops.network) * shape->latency_s;
         figures->span_spB = algorithm_cut(shape, figures->load);

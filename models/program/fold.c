@@ -91,7 +91,7 @@ static pw_status add_group(folding *g, uint32_t role_index, uint32_t group, pw_e
         const pw_collective_use *use = &uses->collectives[i];
         if (use->role != role_index) continue;
         pw_collective_cost cost;
-        PW_TRY(pw_collective_cost_of(g->collectives, use->kind, use->algorithm, &shape, use->bytes, &cost, error));
+        PW_TRY(pw_collective_group_cost(g->collectives, use->kind, use->algorithm, g->gpus, &shape, use->bytes, &cost, error));
         fixed = cost_digest(fixed, &cost);
         bool known = false;
         for (size_t c = first_carrier; c < g->links->carrier_count && !known; c++)

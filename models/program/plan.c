@@ -162,7 +162,7 @@ uint32_t plan_collective(pw_executor *x, uint32_t group, const pw_op *op) {
     const pw_collectives *collectives = x->config.collectives;
     pw_status status = pw_collective_shape(collectives, x->gpus, count, &shape, &error);
     if (status == PW_OK)
-        status = pw_collective_cost_of(collectives, op->collective.kind, made.algorithm, &shape, made.bytes, &cost, &error);
+        status = pw_collective_group_cost(collectives, op->collective.kind, made.algorithm, x->gpus, &shape, made.bytes, &cost, &error);
     if (status != PW_OK) return failed(x, &error);
     made.resolved = cost.algorithm;
     x->use_count = 0;
