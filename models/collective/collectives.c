@@ -182,6 +182,9 @@ static pw_status measure_domain(const pw_collectives *collectives, const uint32_
             if (j == i) continue;
             PW_TRY(collectives_direct_link(collectives, gpus[i], gpus[j], &link, &rate, error));
             direct += rate;
+            double way_s = 0;
+            PW_TRY(collectives_message_path(collectives, gpus[i], gpus[j], &rate, &way_s, error));
+            if (shape->pair_Bps == 0 || rate < shape->pair_Bps) shape->pair_Bps = rate;
         }
     }
     shape->scaleup_Bps = direct > 0 ? direct / members : load_sum_rate(sum);
@@ -243,6 +246,7 @@ pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t 
     load_sum_create(collectives, &between);
     if (shape->per_domain > 1)
         status = measure_domain(collectives, gpus + first, shape->per_domain, &inside, shape, error);
+    shape->scaleup_latency_s = shape->latency_s;
     if (status == PW_OK && shape->domains > 1)
         status = measure_network(collectives, gpus, count, first, &between, shape, error);
     if (status == PW_OK && shape->domains > 1) status = measure_lone(collectives, gpus, count, first, shape, error);

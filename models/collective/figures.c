@@ -29,16 +29,18 @@ typedef struct walk {
     port_sums *members;
     uint32_t round; /* counted from 1; 0: none yet */
     bool crossing;
-    double scaleup, network; /* of the busiest port in this round */
+    double scaleup, network, message; /* of the busiest port in this round, and of its largest message inside a domain */
     algorithm_figures figures;
 } walk;
 
 static void end_round(walk *w) {
     if (w->round == 0) return;
     *(w->crossing ? &w->figures.hops.network : &w->figures.hops.scaleup) += 1;
-    w->figures.span_spB += algorithm_cut(w->shape, (algorithm_load){w->scaleup, w->network});
+    double ports = algorithm_cut(w->shape, (algorithm_load){w->scaleup, w->network});
+    double pair = w->shape->pair_Bps > 0 ? w->message / w->shape->pair_Bps : 0;
+    w->figures.span_spB += pair > ports ? pair : ports;
     w->crossing = false;
-    w->scaleup = w->network = 0;
+    w->scaleup = w->network = w->message = 0;
 }
 
 static void add(walk *w, uint32_t member, int port, double bytes) {
@@ -73,6 +75,7 @@ static void take(void *object, const pw_collective_step *step) {
     if (!crosses || (either && shape->per_domain > 1)) {
         add(w, step->from, OUT, step->fraction);
         add(w, step->to, IN, step->fraction);
+        if (step->fraction > w->message) w->message = step->fraction;
     }
 }
 

@@ -124,14 +124,18 @@ static pw_time timed(const fabric_bench *b, pw_collective_kind kind, int algorit
 }
 
 /* Message by message and as one activity, to a tick. */
-static void meets(const fabric_bench *b, const char *name, pw_collective_kind kind, int algorithm, double bytes, form_fn *form) {
-    double n = b->shape.members, expected = form(n, b->shape.latency_s, bytes / rate_of(b)) * 1e12;
+static void lasts(const fabric_bench *b, const char *name, pw_collective_kind kind, int algorithm, double bytes, double seconds) {
+    double n = b->shape.members, expected = seconds * 1e12;
     for (int messages = 1; messages >= 0; messages--) {
         double end = (double)timed(b, kind, algorithm, bytes, messages);
         if (fabs(end - expected) > 1 + 1e-12 * expected)
             PW_FAILED("%s %s, n = %.0f, %u domains, %s: %.0f ps, the form says %.3f", name, pw_collective_names[kind], n,
                       b->shape.domains, messages ? "messages" : "coupled", end, expected);
     }
+}
+
+static void meets(const fabric_bench *b, const char *name, pw_collective_kind kind, int algorithm, double bytes, form_fn *form) {
+    lasts(b, name, kind, algorithm, bytes, form(b->shape.members, b->shape.latency_s, bytes / rate_of(b)));
 }
 
 static void sweep(const char *algorithm) {
@@ -197,6 +201,144 @@ PW_TEST(barriers_take_their_rounds) {
         meets(&b, "ring", PW_COLLECTIVE_BARRIER, number_of("ring"), 0, ring_both);
         world_free(b.w);
     }
+}
+
+/* --- Several dimensions, meshes, trees and switches -------------------------------------------------------------------- */
+
+static fabric_bench nodes_of(const char *server, uint32_t nodes, uint32_t gpus, int topology) {
+    pw_cluster_desc desc = world_desc(nodes, gpus);
+    desc.node.server = server;
+    desc.network.topology = topology;
+    fabric_bench b = {.w = world_on(&desc, nodes * gpus)};
+    groups_of(b.w, "all", 1, nodes * gpus, across);
+    uint32_t t = template_of(b.w, "collective");
+    op(b.w, t, collective_op(0, PW_COLLECTIVE_ALL_REDUCE, 0, 0));
+    program_of(b.w, "collective", t);
+    PW_CHECK(pw_collective_shape(b.w->collectives, b.w->gpu_of_rank, nodes * gpus, &b.shape, NULL) == PW_OK);
+    return b;
+}
+
+static int topology_of(const char *name) {
+    int i = 0;
+    while (strcmp(pw_topology_names[i], name) != 0) i++;
+    return i;
+}
+
+/* T = sum over dimensions of c (n_i - 1)(a_i + S / (B_i n_1 .. n_i)), c = 2 for all_reduce; all_to_all: without the product. */
+PW_TEST(dimensions_one_after_another_add_up) {
+    static const uint32_t shapes[][2] = {{2, 2}, {4, 2}, {3, 4}, {2, 8}, {5, 3}, {8, 8}, {7, 8}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        fabric_bench b = nodes_of("DGX H100", shapes[i][0], shapes[i][1], topology_of("rail_optimized"));
+        double p = b.shape.per_domain, d = b.shape.domains, S = 1 << 20, inside_s = b.shape.scaleup_latency_s;
+        PW_EXPECT(inside_s > 0 && inside_s < b.shape.latency_s);
+        double in = S / b.shape.scaleup_Bps, out = S / b.shape.network_Bps;
+        double half = (p - 1) * (inside_s + in / p) + (d - 1) * (b.shape.latency_s + out / (p * d));
+        double exchange = (p - 1) * (inside_s + in / p) + (d - 1) * (b.shape.latency_s + out / d);
+        int hierarchical = number_of("hierarchical");
+        lasts(&b, "hierarchical", PW_COLLECTIVE_ALL_REDUCE, hierarchical, S, 2 * half);
+        lasts(&b, "hierarchical", PW_COLLECTIVE_REDUCE_SCATTER, hierarchical, S, half);
+        lasts(&b, "hierarchical", PW_COLLECTIVE_ALL_GATHER, hierarchical, S, half);
+        lasts(&b, "hierarchical", PW_COLLECTIVE_ALL_TO_ALL, hierarchical, S, exchange);
+        world_free(b.w);
+    }
+}
+
+/* Links of their own to each other member: the slices go at once. */
+PW_TEST(fully_connected_members_send_all_slices_at_once) {
+    for (uint32_t n = 2; n <= 8; n++) {
+        fabric_bench b = nodes_of("MI300X 8-OAM platform", 1, n, topology_of("single_switch"));
+        double a = b.shape.latency_s, S = 1 << 20, link = b.shape.scaleup_Bps / (n - 1);
+        lasts(&b, "direct", PW_COLLECTIVE_ALL_TO_ALL, number_of("direct"), S, a + S / (n * link));
+        lasts(&b, "direct", PW_COLLECTIVE_ALL_REDUCE, number_of("direct"), S, 2 * (a + S / (n * link)));
+        lasts(&b, "recursive_doubling", PW_COLLECTIVE_ALL_REDUCE, number_of("recursive_doubling"), S, doubling(n, a, S / link));
+        world_free(b.w);
+    }
+    double t = 1048576 / 50.0;
+    PW_EXPECT_NEAR((500 + t / 8) / 3121.44, 1, 1e-12);
+    PW_EXPECT_NEAR(2 * (500 + t / 8) / 6242.88, 1, 1e-12);
+}
+
+/* A member is inner in one tree and a leaf in the other: it gets 2 S. The switch of a domain: S (1 + 1/n) on each port. */
+PW_TEST(trees_and_switches_keep_their_bounds) {
+    for (uint32_t n = 4; n <= 64; n += 1 + n / 3) {
+        fabric_bench b = bench_of(n, true);
+        double S = 1 << 26, bound = 2 * S / rate_of(&b), alone = 2 * ceil_log2(n) * b.shape.latency_s;
+        double time = (double)timed(&b, PW_COLLECTIVE_ALL_REDUCE, number_of("tree"), S, true) / 1e12;
+        PW_EXPECT(time >= bound);
+        int fine = 0;
+        PW_CHECK(pw_collectives_variant(b.w->collectives, number_of("tree"), &(pw_collective_options){.pieces = 512}, &fine, NULL) == PW_OK);
+        double finer = (double)timed(&b, PW_COLLECTIVE_ALL_REDUCE, fine, S, true) / 1e12;
+        PW_EXPECT(finer >= bound && finer < time && finer < 1.1 * (bound + alone));
+        world_free(b.w);
+        fabric_bench one = bench_of(n, false);
+        double cut = (1 + 1.0 / n) * S / rate_of(&one);
+        lasts(&one, "nvls", PW_COLLECTIVE_ALL_REDUCE, number_of("nvls"), S, 2 * one.shape.latency_s + cut);
+        world_free(one.w);
+    }
+}
+
+/* --- Laws -------------------------------------------------------------------------------------------------------------- */
+
+PW_TEST(all_reduce_is_reduce_scatter_then_all_gather) {
+    static const char *const names[] = {"ring", "direct", "halving_doubling", "hierarchical"};
+    fabric_bench b = nodes_of("DGX H100", 4, 4, topology_of("rail_optimized"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int algorithm = number_of(names[i]);
+        double S = 48 << 20, both = (double)timed(&b, PW_COLLECTIVE_ALL_REDUCE, algorithm, S, true);
+        double halves = (double)timed(&b, PW_COLLECTIVE_REDUCE_SCATTER, algorithm, S, true) +
+                        (double)timed(&b, PW_COLLECTIVE_ALL_GATHER, algorithm, S, true);
+        PW_EXPECT(fabs(both - halves) <= 2 + 1e-12 * both);
+    }
+    world_free(b.w);
+}
+
+PW_TEST(pieces_do_not_change_the_bytes_of_a_link) {
+    fabric_bench b = nodes_of("DGX H100", 4, 4, topology_of("rail_optimized"));
+    static const struct { const char *name; pw_collective_kind kind; } cases[] = {
+        {"tree", PW_COLLECTIVE_ALL_REDUCE}, {"ring", PW_COLLECTIVE_BROADCAST}, {"chain", PW_COLLECTIVE_REDUCE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double *whole = NULL;
+        uint32_t links = pw_fabric_links(pw_cluster_fabric(b.w->cluster));
+        for (uint32_t k = 1; k <= 27; k *= 3) {
+            pw_op *o = (pw_op *)b.w->templates[0].ops;
+            o->collective.kind = cases[i].kind;
+            o->collective.bytes = 27 << 20;
+            PW_CHECK(pw_collectives_variant(b.w->collectives, number_of(cases[i].name), &(pw_collective_options){.pieces = k},
+                                            &o->collective.algorithm, NULL) == PW_OK);
+            outcome done = run(b.w, &(options){.messages = true});
+            EXPECT_RAN(done);
+            double most = 0, sum = 0;
+            for (uint32_t l = 0; whole && l < links; l++) {
+                most = fmax(most, fabs(done.link_bytes[l] - whole[l]));
+                sum += whole[l];
+            }
+            if (whole) PW_EXPECT(sum > 0 && most <= 1e-9 * sum);
+            else whole = done.link_bytes;
+        }
+    }
+    world_free(b.w);
+}
+
+PW_TEST(other_numbers_of_the_ranks_change_nothing) {
+    uint32_t n = 24;
+    fabric_bench b = bench_of(n, false);
+    uint64_t state = 3;
+    static const char *const names[] = {"ring", "halving_doubling", "bruck", "pairwise", "binomial"};
+    static const pw_collective_kind kinds[] = {PW_COLLECTIVE_ALL_REDUCE, PW_COLLECTIVE_ALL_REDUCE, PW_COLLECTIVE_ALL_GATHER,
+                                               PW_COLLECTIVE_ALL_TO_ALL, PW_COLLECTIVE_BROADCAST};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        pw_time plain = timed(&b, kinds[i], number_of(names[i]), 3e6, true);
+        for (int trial = 0; trial < 5; trial++) {
+            for (uint32_t at = n - 1; at > 0; at--) {
+                state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+                uint32_t other = (uint32_t)(state >> 33) % (at + 1), swap = b.w->gpu_of_rank[at];
+                b.w->gpu_of_rank[at] = b.w->gpu_of_rank[other];
+                b.w->gpu_of_rank[other] = swap;
+            }
+            PW_EXPECT(timed(&b, kinds[i], number_of(names[i]), 3e6, true) == plain);
+        }
+    }
+    world_free(b.w);
 }
 
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
