@@ -4,10 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/collective/description.h"
 #include "models/workload/convnet/convnet.h"
 #include "models/workload/recommender/recommender.h"
 #include "models/workload/train.h"
 
+static const pw_kind *const algorithm_kinds[] = {&pw_algorithm_kind, NULL};
+static const pw_field algorithm_item = {"algorithm", PW_FIELD_ONE_OF, .kinds = algorithm_kinds, .text = "An algorithm."};
 static const pw_field scenario_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_scenario_desc, name), 0, 0, "", NULL, NULL,
      "Title of the report; without one, the name of the file."},
@@ -15,6 +18,8 @@ static const pw_field scenario_fields[] = {
      "The cluster that the job runs on."},
     {"job", PW_FIELD_ONE_OF, PW_UNIT_NONE, offsetof(pw_scenario_desc, job), 0, 0, "", .kinds = pw_job_registry_kinds,
      .text = "What runs on the cluster; a scenario without a job can be described, not run."},
+    {"algorithms", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_scenario_desc, algorithms), 1, 1000, "", .item = &algorithm_item,
+     .text = "Algorithms of one's own for `podwright collective --algorithm NAME`."},
     {NULL}};
 
 const pw_kind pw_scenario_kind = {"scenario", "A cluster and what runs on it: what a file returns.",

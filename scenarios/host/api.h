@@ -13,6 +13,7 @@ typedef struct pw_scenario_desc {
     const char *name;
     pw_cluster_desc *cluster;
     pw_one_of job; /* of one of pw_job_registry_kinds; record NULL: none */
+    pw_list algorithms; /* of pw_one_of: pw_algorithm_desc */
 } pw_scenario_desc;
 extern const pw_kind pw_scenario_kind;
 

@@ -18,7 +18,10 @@ static const pw_option options[] = {
     {'i', "step", "SIZE", false, "each size is the last one plus SIZE, instead of a factor"},
     {'d', "datatype", "TYPE", false, "of an element (default float)"},
     {0, "ranks", "WHICH", false, "all, one-per-node, each-node, each-domain, each-rail, 16, 0-7,16-23, 0-63:8, 0-7/8-15 (default all)"},
-    {0, "algorithm", "NAME", false, "auto (the fastest), ring, tree, ... (default auto)"},
+    {0, "algorithm", "NAME", false, "auto (the fastest), ring, tree, ..., or one of the scenario's (default auto)"},
+    {0, "pieces", "N", false, "pieces that trees and chains cut a message into (default 8)"},
+    {0, "dimensions", "NxN", false, "of the algorithm hierarchical: ranks along each, the first varying fastest"},
+    {0, "imbalance", "X", false, "of all_to_all_v: the busiest rank gets X times the mean (default 1)"},
     {0, "messages", NULL, false, "message by message instead of one flow per collective (slow; on an idle fabric the same time)"},
     {0, "explain", "SIZE", false, "one size in full: latency, cap, cut bound, the ten busiest links"},
     {0, "all-devices", NULL, false, "list every GPU in the head of the table"},
@@ -65,19 +68,6 @@ static pw_status read_range(const pw_arguments *arguments, pw_sweep_range *range
     return PW_OK;
 }
 
-static pw_status read_algorithm(const pw_arguments *arguments, int *algorithm, pw_error *error) {
-    const char *name = pw_arguments_value(arguments, "algorithm", "auto");
-    char hint[512] = "these are known:";
-    for (int i = 0; pw_algorithm_names[i]; i++) {
-        if (strcmp(pw_algorithm_names[i], name) == 0) return *algorithm = i - 1, PW_OK;
-        size_t used = strlen(hint);
-        snprintf(hint + used, sizeof hint - used, "%s %s", i ? "," : "", pw_algorithm_names[i]);
-    }
-    const char *near = pw_nearest(pw_algorithm_names, name);
-    if (near) snprintf(hint, sizeof hint, "did you mean '%s'?", near);
-    return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "there is no algorithm '%.100s'", name);
-}
-
 static pw_status write_report(pw_host *host, const pw_arguments *arguments, const pw_sweep_report *report, pw_arena *arena,
                               pw_error *error) {
     pw_file *file;
@@ -91,13 +81,13 @@ static pw_status write_report(pw_host *host, const pw_arguments *arguments, cons
 }
 
 /* Everything that the run needs but the cluster. */
-static pw_status sweep_on(pw_host *host, const pw_arguments *arguments, const pw_scenario *scenario, pw_sweep_config *config,
-                          pw_arena *arena, pw_error *error) {
+static pw_status sweep_on(pw_host *host, const pw_arguments *arguments, const pw_scenario *scenario, pw_collectives *collectives,
+                          pw_sweep_config *config, pw_arena *arena, pw_error *error) {
     pw_sweep_report report = {.title = scenario->title, .version = PODWRIGHT_VERSION, .config = config,
                               .all_devices = pw_arguments_has(arguments, "all-devices")};
     pw_sweep_result result;
     int64_t *sizes;
-    PW_TRY(read_algorithm(arguments, &config->algorithm, error));
+    PW_TRY(pw_command_algorithm(arguments, scenario, collectives, arena, &config->algorithm, error));
     PW_TRY(read_range(arguments, &report.range, error));
     if (config->kind == PW_COLLECTIVE_BARRIER) PW_TRY(refuse(arguments, barrier_lacks, "a barrier moves no bytes", error));
     PW_TRY(pw_sweep_type_of(pw_arguments_value(arguments, "datatype", "float"), &report.type, error));
@@ -130,7 +120,7 @@ static pw_status collective(pw_host *host, const pw_arguments *arguments, pw_cat
     if (status == PW_OK) status = pw_collectives_create(host->allocator, catalogue, cluster, true, &collectives, error);
     config.cluster = cluster;
     config.collectives = collectives;
-    if (status == PW_OK) status = sweep_on(host, arguments, &scenario, &config, arena, error);
+    if (status == PW_OK) status = sweep_on(host, arguments, &scenario, collectives, &config, arena, error);
     pw_collectives_destroy(collectives);
     pw_cluster_destroy(cluster);
     return status;

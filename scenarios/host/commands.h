@@ -33,4 +33,9 @@ void pw_command_place(const pw_scenario *scenario, pw_error *error);
 /* Value of --seed. */
 pw_status pw_command_seed(const pw_arguments *arguments, uint64_t *seed, pw_error *error);
 
+/* The number of what --algorithm names, with --pieces, --dimensions and --imbalance: of the table, or a variant made in
+ * collectives. Algorithms of the scenario live in arena. */
+pw_status pw_command_algorithm(const pw_arguments *arguments, const pw_scenario *scenario, pw_collectives *collectives, pw_arena *arena,
+                               int *algorithm, pw_error *error);
+
 #endif

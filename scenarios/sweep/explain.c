@@ -51,7 +51,8 @@ static void put_rate(pw_file *file, const char *name, double value_Bps, const ch
 
 static void put_times(const pw_sweep_report *r, const pw_sweep_row *row, pw_file *file) {
     const pw_collective_cost *cost = &row->cost;
-    const pw_algorithm *algorithm = &pw_algorithm_table[cost->algorithm];
+    pw_group_shape none;
+    const pw_algorithm *algorithm = pw_collectives_algorithm(r->config->collectives, cost->algorithm, &none);
     char text[256];
     put_seconds(file, "time", row->time_s, r->config->groups.count > 1 ? "mean over the groups, all at once" : "simulated");
     if (r->config->groups.count > 1) {
@@ -59,7 +60,7 @@ static void put_times(const pw_sweep_report *r, const pw_sweep_row *row, pw_file
         put_seconds(file, "alone", cost->total_s, "the first group without the others");
     }
     snprintf(text, sizeof text, "%.120s", algorithm->text);
-    put_figure(file, "algorithm", algorithm->name, text);
+    put_figure(file, "algorithm", pw_collectives_algorithm_name(r->config->collectives, cost->algorithm), text);
     put_seconds(file, "latency", cost->alpha_s, "alpha: no bytes flow");
     put_seconds(file, "bytes flow", row->slowest_s - cost->alpha_s, "the rest of the time");
     put_seconds(file, "cut bound", cost->floor_s, "what the group's busiest link needs at least for the bytes");

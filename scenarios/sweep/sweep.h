@@ -60,7 +60,7 @@ typedef struct pw_sweep_config {
     const pw_cluster *cluster;
     const pw_collectives *collectives;
     pw_collective_kind kind;
-    int algorithm;                 /* PW_ALGORITHM_AUTO or a number of pw_algorithm_table */
+    int algorithm;                 /* PW_ALGORITHM_AUTO, a number of pw_algorithm_table or of a variant */
     bool messages;                 /* message by message */
     pw_sweep_groups groups;
     const int64_t *sizes;

@@ -75,7 +75,7 @@ static void put_row(const pw_sweep_report *r, const pw_part_names *names, const 
     number(rate, 6, algbw, sizeof algbw);
     number(rate * pw_collective_bus_factor(r->config->kind, members), 6, busbw, sizeof busbw);
     for (int half = 0; half < 2; half++) pw_file_print(file, "  %7s  %6s  %6s    N/A", time, algbw, busbw);
-    pw_file_print(file, "  # %-9s  ", pw_algorithm_table[row->cost.algorithm].name);
+    pw_file_print(file, "  # %-9s  ", pw_collectives_algorithm_name(r->config->collectives, row->cost.algorithm));
     put_limit(r, names, row, file);
     pw_file_text(file, "\n");
 }

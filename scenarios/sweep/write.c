@@ -61,7 +61,7 @@ static void put_half(pw_json *json, const char *half, double time_s, double rate
 static void put_own(pw_json *json, const pw_sweep_report *r, const pw_part_names *names, const pw_sweep_row *row) {
     char name[64];
     pw_json_object(json, "podwright");
-    pw_json_text(json, "algorithm", pw_algorithm_table[row->cost.algorithm].name);
+    pw_json_text(json, "algorithm", pw_collectives_algorithm_name(r->config->collectives, row->cost.algorithm));
     pw_json_number(json, "latency_s", row->cost.alpha_s);
     pw_json_number(json, "alone_s", row->cost.total_s);
     pw_json_number(json, "cut_bound_s", row->cost.floor_s);
@@ -163,7 +163,7 @@ pw_status pw_sweep_csv(const pw_sweep_report *r, pw_arena *arena, pw_file *file,
         pw_file_csv_number(file, row->time_s);
         pw_file_csv_number(file, rate);
         pw_file_csv_number(file, rate * factor);
-        pw_file_csv_text(file, pw_algorithm_table[row->cost.algorithm].name);
+        pw_file_csv_text(file, pw_collectives_algorithm_name(r->config->collectives, row->cost.algorithm));
         pw_file_csv_number(file, row->cost.alpha_s);
         pw_file_csv_number(file, row->cost.total_s);
         pw_file_csv_number(file, row->cost.floor_s);
