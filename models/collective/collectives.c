@@ -232,6 +232,8 @@ pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t 
     PW_TRY(check_members(collectives, gpus, count, error));
     if (count < 2) return PW_OK;
     count_domains(collectives, gpus, count, shape);
+    const pw_network *network = pw_cluster_network(collectives->cluster);
+    shape->network_reduces = network && pw_network_reduces(network);
     uint32_t first = 0, run = 1; /* where the longest run begins */
     for (; run < shape->per_domain; first++) {
         run = 1;

@@ -31,8 +31,9 @@ struct pw_collectives {
 
 const algorithm_variant *variant_of(const pw_collectives *collectives, int algorithm); /* NULL: of the table */
 void variants_free(pw_collectives *collectives);
-/* Whether the shape's options suit a kind. */
-pw_status variant_fits(pw_collective_kind kind, const pw_group_shape *shape, pw_error *error);
+/* Whether the shape's options suit a kind and algorithm. */
+pw_status variant_fits(const pw_collectives *collectives, int algorithm, pw_collective_kind kind, const pw_group_shape *shape,
+                       pw_error *error);
 
 /* Raises a cost to what the links between these very members need. */
 pw_status collectives_need(const pw_collectives *collectives, pw_collective_kind kind, const uint32_t *gpus,

@@ -112,7 +112,7 @@ static pw_status choose(const pw_collectives *collectives, pw_collective_kind ki
     PW_TRY(check_shape(shape, error));
     pw_group_shape with = *shape;
     pw_collectives_algorithm(collectives, algorithm, &with);
-    PW_TRY(variant_fits(kind, &with, error));
+    PW_TRY(variant_fits(collectives, algorithm, kind, &with, error));
     for (source from = collectives->calibrated ? SOURCE_OWN : SOURCE_FORM; from <= SOURCE_FORM; from++) {
         bool found = false;
         PW_TRY(best_of(collectives, kind, algorithm, from, &with, gpus, bytes, &found, cost, error));

@@ -64,9 +64,18 @@ void variants_free(pw_collectives *collectives) {
     pw_free(collectives->allocator, collectives->variants, collectives->variant_capacity * sizeof *collectives->variants);
 }
 
-pw_status variant_fits(pw_collective_kind kind, const pw_group_shape *shape, pw_error *error) {
+pw_status variant_fits(const pw_collectives *collectives, int algorithm, pw_collective_kind kind, const pw_group_shape *shape,
+                       pw_error *error) {
     const pw_collective_options *options = shape->options;
+    const algorithm_variant *variant = variant_of(collectives, algorithm);
     if (!options) return PW_OK;
+    bool chains = kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_REDUCE, sums = is_all_reduce(kind);
+    bool ring = variant && variant->algorithm >= 0 && pw_algorithm_table[variant->algorithm].applies == ring_applies;
+    if (options->pieces && !(chains || (sums && !ring)))
+        return WRONG("broadcast and reduce do, and trees of all_reduce", "%s%s does not cut its messages into pieces",
+                     ring ? "the ring of " : "", pw_collective_names[kind]);
+    if (options->dimensions && variant && variant->algorithm == PW_ALGORITHM_AUTO)
+        return WRONG("say --algorithm hierarchical", "auto does not think of dimensions");
     if ((options->imbalance != 0 || options->matrix) && kind != PW_COLLECTIVE_ALL_TO_ALL_V)
         return WRONG("all_to_all_v is", "%s is not uneven", pw_collective_names[kind]);
     if (options->imbalance > shape->members)

@@ -102,6 +102,7 @@ typedef struct pw_network_desc {
     int64_t leaves_per_port; /* leaves over which the rate of a port is divided (2: dual-ToR); 0: 1 */
     int routing;             /* pw_routing */
     int64_t flows_per_pair;  /* flows of a pair of ports, for ECMP and adaptive routing; 0: 1 */
+    bool reduces;            /* its switches can sum what passes (SHARP) */
 } pw_network_desc;
 extern const pw_kind pw_network_kind; /* "network" in the registry */
 
@@ -116,6 +117,7 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                             const pw_vertex *ports, uint32_t nodes, uint32_t rails, pw_network **network,
                             pw_error *error);
 void pw_network_destroy(pw_network *network);
+bool pw_network_reduces(const pw_network *network); /* as described */
 /* Appends the links from port a to port b to *path (none when a is b). The same arguments always give the same route; hash
  * stands for the flow. Fails with PW_BAD_INPUT when a port does not exist, with PW_UNSUPPORTED when the two are on networks
  * of their own (rails), with PW_OUT_OF_RANGE when *path has no room. Costs under 200 ns. */

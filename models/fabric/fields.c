@@ -79,6 +79,8 @@ static const pw_field network_fields[] = {
      .text = "how flows use equal paths: evenly over all, one by a hash, one for each destination, or the least loaded one"},
     {"flows_per_pair", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(flows_per_pair), 0, 1024, "1",
      .text = "flows (queue pairs) that share what one port sends to another, for routing 'ecmp' and 'adaptive'"},
+    {"reduces", PW_FIELD_BOOL, PW_UNIT_NONE, AT(reduces), 0, 0, "false",
+     .text = "its switches can sum what passes (SHARP): the algorithm sharp of collectives needs it"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_network_kind = {"network", "The switches and cables between nodes", sizeof(pw_network_desc),

@@ -118,6 +118,8 @@ void pw_network_destroy(pw_network *network) {
     pw_free(network->allocator, network, sizeof *network);
 }
 
+bool pw_network_reduces(const pw_network *network) { return network->desc.reduces; }
+
 /* --- Facts ---------------------------------------------------------------------------------------------------------- */
 
 pw_network_facts pw_network_get_facts(const pw_network *network) {

@@ -277,6 +277,24 @@ PW_TEST(trees_and_switches_keep_their_bounds) {
     }
 }
 
+/* Rings inside, and between the domains a port's S/p up and down at once. */
+PW_TEST(sums_in_the_network_cross_each_port_once) {
+    fabric_bench plain = nodes_of("DGX H100", 4, 8, topology_of("rail_optimized"));
+    PW_EXPECT(!pw_algorithm_table[number_of("sharp")].applies(PW_COLLECTIVE_ALL_REDUCE, &plain.shape, true));
+    world_free(plain.w);
+    pw_cluster_desc desc = world_desc(4, 8);
+    desc.network.reduces = true;
+    fabric_bench b = {.w = world_on(&desc, 32)};
+    groups_of(b.w, "all", 1, 32, across);
+    uint32_t t = template_of(b.w, "collective");
+    op(b.w, t, collective_op(0, PW_COLLECTIVE_ALL_REDUCE, 0, 0));
+    program_of(b.w, "collective", t);
+    PW_CHECK(pw_collective_shape(b.w->collectives, b.w->gpu_of_rank, 32, &b.shape, NULL) == PW_OK);
+    double S = 1 << 20, inside = b.shape.scaleup_latency_s + S / 8 / b.shape.scaleup_Bps;
+    lasts(&b, "sharp", PW_COLLECTIVE_ALL_REDUCE, number_of("sharp"), S, 14 * inside + 2 * b.shape.latency_s + S / 8 / b.shape.network_Bps);
+    world_free(b.w);
+}
+
 /* --- Laws -------------------------------------------------------------------------------------------------------------- */
 
 PW_TEST(all_reduce_is_reduce_scatter_then_all_gather) {
