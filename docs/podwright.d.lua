@@ -10,6 +10,7 @@
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
 ---@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.traffic What runs on the cluster; a scenario without a job can be described, not run.
+---@field algorithms? podwright.algorithm[] Algorithms of one's own for `podwright collective --algorithm NAME`.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -52,6 +53,7 @@
 ---@field leaves_per_port? integer leaves over which the rate of a port is divided; 2 is dual-ToR
 ---@field routing? "spray"|"ecmp"|"static"|"adaptive" how flows use equal paths: evenly over all, one by a hash, one for each destination, or the least loaded one
 ---@field flows_per_pair? integer flows (queue pairs) that share what one port sends to another, for routing 'ecmp' and 'adaptive'
+---@field reduces? boolean its switches can sum what passes (SHARP): the algorithm sharp of collectives needs it
 ---@overload fun(fields: table): podwright.network
 
 ---@class podwright.tier One tier of switches of a Clos network
@@ -355,6 +357,23 @@
 ---@field start? podwright.quantity When it starts.
 ---@overload fun(fields: table): podwright.flow
 
+---@class podwright.algorithm An algorithm for collectives, written as a list of messages.
+---@field name? string What --algorithm calls it.
+---@field kind "all_reduce"|"all_gather"|"reduce_scatter"|"all_to_all"|"broadcast"|"all_to_all_v"|"reduce"|"gather"|"scatter"|"send_recv"|"barrier" The collective that it does.
+---@field ranks integer Ranks of the groups that it is for.
+---@field blocks? integer Equal blocks that the buffer is cut into; 0: one for each rank.
+---@field steps podwright.step[] Its messages in order of round. What they carry is followed: an algorithm that does not do its kind is refused.
+---@overload fun(fields: table): podwright.algorithm
+
+---@class podwright.step One message of an algorithm for collectives.
+---@field round integer Rounds count from 0; a message starts when its sender and receiver have done those of their earlier rounds.
+---@field from integer The rank that sends, by its place in the group, from 0 on.
+---@field to integer The rank that receives.
+---@field block? integer The first block that it carries, from 0 on. Of all_gather, reduce_scatter, gather, scatter and all_to_all each rank owns, or gets, as many in turn.
+---@field blocks? integer How many blocks from there on, after the last one the first again.
+---@field source? integer all_to_all: the rank in whose buffer they lie; -1: the sender.
+---@overload fun(fields: table): podwright.step
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -461,6 +480,14 @@ function o.traffic(fields) end
 ---@param fields podwright.flow|string a table of fields, or a name
 ---@return podwright.flow
 function o.flow(fields) end
+---An algorithm for collectives, written as a list of messages.
+---@param fields podwright.algorithm|string a table of fields, or a name
+---@return podwright.algorithm
+function o.algorithm(fields) end
+---One message of an algorithm for collectives.
+---@param fields podwright.step|string a table of fields, or a name
+---@return podwright.step
+function o.step(fields) end
 
 ---@class podwright.units
 local u = {}
