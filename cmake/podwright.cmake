@@ -32,7 +32,8 @@ function(podwright_library name)
     podwright_flags(pw_${name})
     target_include_directories(pw_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/podwright> PRIVATE ${CSV_INCLUDE_DIR}
-                               ${LUA_INCLUDE_DIR} ${JANSSON_INCLUDE_DIR} ${YAML_INCLUDE_DIR})
+                               ${LUA_INCLUDE_DIR} ${JANSSON_INCLUDE_DIR} ${YAML_INCLUDE_DIR}
+                               ${EXPAT_INCLUDE_DIR})
     target_link_libraries(pw_${name} PUBLIC ${arg_DEPENDS} ${arg_LINK})
   else()
     add_library(pw_${name} INTERFACE)

@@ -8,6 +8,7 @@
 #ifndef PW_MODELS_IMPORT_H
 #define PW_MODELS_IMPORT_H
 
+#include "models/node/cluster.h"
 #include "models/workload/train.h"
 
 /* What a reader should know about an imported description: one sentence each, in the arena. */
@@ -46,5 +47,16 @@ typedef struct pw_import_request {
  * note, one that no row knows an error. The job has passed its checks, except those that need a cluster. */
 pw_status pw_import_arguments(const pw_catalogue *catalogue, const pw_import_request *request, pw_import_job *job,
                               pw_arena *arena, pw_import_notes *notes, pw_error *error);
+
+/* A node from the topology that NCCL writes. */
+typedef struct pw_import_topology {
+    pw_node_desc node;
+    const char *row; /* the row of nodes.csv that is this node, where no server of the catalogue is wired so; else NULL */
+} pw_import_topology;
+
+/* The file of NCCL_TOPO_DUMP_FILE. GPUs are found by their PCI device (table pci-devices), the server by GPU, NVLinks, ports and what
+ * hangs together below its PCIe switches. */
+pw_status pw_import_nccl_topology(const pw_catalogue *catalogue, const char *path, pw_import_topology *topology, pw_arena *arena,
+                                  pw_import_notes *notes, pw_error *error);
 
 #endif

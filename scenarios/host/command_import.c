@@ -154,16 +154,43 @@ static pw_status import_job(pw_host *host, const pw_arguments *arguments, pw_cat
     return pw_host_close(file, PW_OK, error);
 }
 
+static pw_status import_topology(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
+    static const char *const others[] = {"server", "nodes", "model", "set"};
+    const char *path = arguments->operands[1];
+    pw_import_topology topology;
+    pw_import_notes notes = {0};
+    pw_file *file;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (pw_arguments_has(arguments, others[i]))
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "--%s is for jobs and models; a topology is a node", others[i]);
+    if (arguments->operand_count > 2)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "a topology has no arguments like '%.100s'", arguments->operands[2]);
+    PW_TRY(pw_import_nccl_topology(catalogue, path, &topology, arena, &notes, error));
+    PW_TRY(pw_description_check(&pw_node_kind, &topology.node, path, 0, error));
+    PW_TRY(open_output(host, arguments, &file, error));
+    put_head(file, "topology of NCCL", path, &notes);
+    if (topology.row) {
+        pw_file_text(file, "-- ");
+        pw_file_text(file, topology.row);
+        pw_file_text(file, "\n");
+    }
+    pw_file_text(file, "return o.node {\n");
+    pw_report_lua_fields(file, &pw_node_kind, &topology.node, arena, "  ");
+    pw_file_text(file, "}\n");
+    return pw_host_close(file, PW_OK, error);
+}
+
 static pw_status import(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
-    static const char *const programs[] = {"huggingface", "megatron", "torchtitan", NULL};
+    static const char *const programs[] = {"huggingface", "megatron", "torchtitan", "nccl-topology", NULL};
     const char *program = arguments->operands[0], *near = pw_nearest(programs, program);
     pw_status status;
     if (strcmp(program, "huggingface") == 0) status = import_model(host, arguments, catalogue, arena, error);
+    else if (strcmp(program, "nccl-topology") == 0) status = import_topology(host, arguments, catalogue, arena, error);
     else if (strcmp(program, "megatron") == 0 || strcmp(program, "torchtitan") == 0)
         status = import_job(host, arguments, catalogue, arena, error);
     else {
         char hint[100];
-        snprintf(hint, sizeof hint, near ? "did you mean '%s'?" : "it is huggingface, megatron or torchtitan", near);
+        snprintf(hint, sizeof hint, near ? "did you mean '%s'?" : "it is huggingface, megatron, torchtitan or nccl-topology", near);
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "import does not know '%.100s'", program);
     }
     if (status == PW_IO && error) error->status = status = PW_BAD_INPUT; /* the user named this file */
@@ -175,9 +202,10 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 }
 
 const pw_command pw_command_import = {
-    "import", "PROGRAM FILE", "writes the model or job of another program as Lua, ready to run or to change",
+    "import", "PROGRAM FILE", "writes the model, job or topology of another program as Lua, ready to run or to change",
     "  podwright import huggingface config.json >model.lua\n"
     "  podwright import megatron train.sh --server \"DGX H100\" --nodes 16 >job.lua\n"
     "  podwright import torchtitan llama3_8b.toml --server \"DGX H100\" --nodes 1 -- --training.seq_len 4096 >job.lua\n"
+    "  podwright import nccl-topology topo.xml >node.lua\n"
     "An argument that changes the speed and is not modelled is an error, or a note at the head of the file. Nothing is run.\n",
     options, 2, 100000, run};
