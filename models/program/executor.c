@@ -234,7 +234,8 @@ static pw_status fold_all(link_share *share, const pw_link *apart, uint32_t apar
     for (uint32_t e = 0; e < share->count; e++) share->executors[e]->fold = jobs[e].fold;
     share->capacity_count = share->folded ? share->classes.link_count : pw_fabric_links(pw_cluster_fabric(cluster));
     share->capacity = pw_arena_alloc(share->arena, (share->capacity_count + 1) * sizeof *share->capacity);
-    if (!share->capacity) return no_memory(share->executors[0]->job, error);
+    share->dead = pw_arena_alloc(share->arena, share->capacity_count + (size_t)1);
+    if (!share->capacity || !share->dead) return no_memory(share->executors[0]->job, error);
     bool timers = share->folded;
     for (uint32_t e = 0; e < share->count; e++) {
         timers = timers || share->executors[e]->config.messages;
@@ -395,7 +396,7 @@ pw_status pw_executor_set_clock(pw_executor *x, double clock_ratio) {
     return pw_sim_error(x->config.sim)->status;
 }
 
-pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part) {
+pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part, bool last, const char **waits) {
     const pw_fabric *fabric = pw_cluster_fabric(x->config.cluster);
     if (link >= pw_fabric_links(fabric) || !(part >= 0 && part <= 1)) return PW_BAD_INPUT;
     link = fold_twins(x->config.cluster, link).first;
@@ -404,8 +405,11 @@ pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part) {
     uint32_t index = share->folded ? share->classes.class_of_link[link] : link;
     if (index == PW_NONE) return PW_OK; /* nobody uses it */
     if (x->config.watch) watch_change(x->config.watch);
+    share->dead[index] = part == 0 && last;
     if (share->folded) share->classes.links[index].bandwidth_Bps = amount;
     if (share->wires) flow_set_wire(share, index, amount);
+    const pw_executor *who;
+    if (share->dead[index] && x->config.watch && watch_uses(x->config.watch, index, &who) && waits) *waits = who->job->name;
     if (share->capacity[index].generation == 0) {
         share->capacity[index] = pw_capacity_add(share->fluid, amount);
         return pw_sim_error(x->config.sim)->status;

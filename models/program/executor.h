@@ -64,8 +64,10 @@ typedef struct pw_rank_class {
     double launch_wait_s;      /* compute time lost to the host's launches */
 } pw_rank_class;
 /* From now on the link (with its twins) has so much of its bandwidth, 0 to 1, for all executors that share it. It must be one
- * of `apart`, or the run unfolded. */
-pw_status pw_executor_set_link(pw_executor *executor, pw_link link, double part);
+ * of `apart`, or the run unfolded. last: it will not change again; *waits (may be NULL) is then set to the name of a job that
+ * has bytes on a link without capacity and so never ends, when the run is watched; a transfer that begins there later fails the
+ * run. */
+pw_status pw_executor_set_link(pw_executor *executor, pw_link link, double part, bool last, const char **waits);
 pw_time pw_executor_ended(const pw_executor *executor); /* when its last rank ended, all repetitions done; PW_TIME_MAX: not yet */
 uint32_t pw_executor_rounds(const pw_executor *executor); /* repetitions done */
 

@@ -172,6 +172,7 @@ typedef struct link_share {
     uint64_t flows_ended;
     pw_capacity_id *capacity;  /* [links], or [link classes] when folded; null: not made yet */
     uint32_t capacity_count;
+    bool *dead;                /* [capacities]: gone for good */
 } link_share;
 
 typedef struct message_graph message_graph;

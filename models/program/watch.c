@@ -254,6 +254,12 @@ uint32_t watch_begin(pw_watch *w, const pw_executor *x, uint32_t plan_index, boo
                         .start = w->last, .limit = PW_NONE};
     for (uint32_t l = 0; l < LIMITS; l++) flow->limits[l].capacity = PW_NONE;
     pw_sim_request_hook(w->config.sim, w->hook);
+    uint32_t count;
+    const flow_use *uses = plan_uses(&x->plans[plan_index], &count);
+    for (uint32_t u = 0; u < count && !x->config.endless; u++)
+        if (w->share->dead[uses[u].link_class])
+            pw_sim_fail(w->config.sim, PW_DEADLOCK, "give it a time of repair, leave it some capacity, or place the job elsewhere",
+                        "\"%s\" sends over a link that has failed and is not repaired: it never ends", x->job->name);
     return index;
 }
 

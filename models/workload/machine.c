@@ -46,7 +46,8 @@ pw_status pw_machine_run(const pw_machine *machine, const pw_allocator *allocato
                                       .unfolded = options->unfolded,
                                       .interrupt = options->interrupt,
                                       .sinks = options->sinks,
-                                      .sink_count = options->sink_count};
+                                      .sink_count = options->sink_count,
+                                      .runner = options->runner};
     return pw_session_run(&config, job, arena, result, error);
 }
 

@@ -19,6 +19,7 @@ typedef struct pw_run_options {
     const volatile int *interrupt; /* not 0: the run ends with PW_INTERRUPTED; may be NULL */
     const pw_sink *sinks;      /* more listeners, e.g. a trace writer */
     uint32_t sink_count;
+    const pw_session_runner *runner; /* takes the place of the run; NULL: none */
 } pw_run_options;
 
 typedef struct pw_machine {

@@ -7,6 +7,8 @@
 #include "models/program/blame.h"
 #include "models/program/executor.h"
 
+typedef struct pw_session_runner pw_session_runner;
+
 typedef struct pw_session_config {
     const pw_allocator *allocator;
     const pw_cluster *cluster;
@@ -18,6 +20,7 @@ typedef struct pw_session_config {
     const volatile int *interrupt;     /* not 0: the run ends with PW_INTERRUPTED; may be NULL */
     const pw_sink *sinks;              /* more listeners, e.g. a trace writer */
     uint32_t sink_count;
+    const pw_session_runner *runner;   /* takes the place of the run; NULL: none */
 } pw_session_config;
 
 typedef struct pw_program_result { /* means over the ranks of a program, in s */
@@ -29,7 +32,9 @@ typedef struct pw_program_result { /* means over the ranks of a program, in s */
 } pw_program_result;
 
 typedef struct pw_session_result {
-    double end_s;                     /* when the last operation of the home program ended */
+    double end_s;                     /* when the last operation of the home program ended, after the start; of one repetition */
+    double ended_s;                   /* of the whole simulation's time, when its last repetition ended */
+    uint32_t rounds;                  /* repetitions over which times are means; 1 */
     const pw_blame_part *parts;       /* along the critical path; they add up to end_s */
     uint32_t part_count;
     const char *home_program;
@@ -39,6 +44,13 @@ typedef struct pw_session_result {
     double simulated_events;
     uint64_t hash;                    /* of all spans: equal runs have equal hashes */
 } pw_session_result;
+
+/* For jobs that run beside others (together.h): gets what pw_session_run got and fills *result when the run is over. */
+struct pw_session_runner {
+    void *object;
+    pw_status (*run)(void *object, const pw_session_config *config, const pw_job *job, pw_arena *arena,
+                     pw_session_result *result, pw_error *error);
+};
 
 /* Runs the job to its end. Everything in *result lives in arena; names of programs are the job's. Fails as the executor
  * does (PW_DEADLOCK says who waits for whom), or with PW_INTERRUPTED. */

@@ -22,6 +22,7 @@ typedef struct pw_job_call {
     const volatile int *interrupt; /* not 0: end with PW_INTERRUPTED */
     const pw_sink *sinks;          /* more listeners, e.g. a trace writer */
     uint32_t sink_count;
+    const pw_session_runner *runner; /* runs the job beside others; NULL: alone */
     const char *file;              /* where the user wrote the job, for messages */
     int line;
 } pw_job_call;
@@ -32,6 +33,7 @@ typedef struct pw_job_kind {
     const char *answers;     /* what that suite judges, in the plural: "step times" */
     bool can_ignore_memory;  /* knows --ignore-memory */
     bool can_unfold;         /* knows --unfolded */
+    bool is_endless;         /* goes on until the others end: not for a scenario with one job */
     /* Runs the job; result->arena is set, all else zero. Fills at least device, gpus, hash, answers and figures. A message
      * about a field says kind.field and gets that field's line. */
     pw_status (*run)(const pw_job_call *call, pw_run_result *result, pw_error *error);

@@ -81,7 +81,7 @@ static void put_answers(const pw_parameter_server_desc *job, const pw_parameter_
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_parameter_server_desc *job = call->desc;
     const pw_server_options options = {.seed = call->seed, .unfolded = call->unfolded, .interrupt = call->interrupt,
-                                       .sinks = call->sinks, .sink_count = call->sink_count};
+                                       .sinks = call->sinks, .sink_count = call->sink_count, .runner = call->runner};
     pw_parameter_server_result ran;
     PW_TRY(pw_parameter_server_run(call->allocator, call->catalogue, call->cluster, job, &options, call->file, call->line,
                                    result->arena, &ran, error));

@@ -27,7 +27,7 @@ static void put_rows(const pw_replay_result *replay, pw_run_result *result) {
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_replay_desc *desc = call->desc;
     const pw_replay_options options = {.seed = call->seed, .interrupt = call->interrupt, .sinks = call->sinks,
-                                       .sink_count = call->sink_count};
+                                       .sink_count = call->sink_count, .runner = call->runner};
     pw_replay_result *replay = pw_arena_alloc(result->arena, sizeof *replay);
     char a[64], b[64], c[64], d[64];
     if (!replay) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");

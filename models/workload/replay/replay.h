@@ -36,6 +36,7 @@ typedef struct pw_replay_options {
     const pw_sink *sinks;
     uint32_t sink_count;
     bool plain; /* collectives in their uncalibrated form, for tests of laws */
+    const pw_session_runner *runner; /* takes the place of the run; NULL: none */
 } pw_replay_options;
 
 /* Paths of desc are relative to the folder of `file` (where the job was written) and lie in it or below. Results live in

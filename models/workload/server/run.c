@@ -39,7 +39,8 @@ static pw_status execute(prepared *s, const pw_allocator *allocator, const pw_se
     }
     pw_session_config config = {.allocator = allocator, .cluster = s->cluster, .gpu = s->gpu, .collectives = s->collectives,
                                 .clock_ratio = 1, .seed = options->seed, .unfolded = options->unfolded,
-                                .interrupt = options->interrupt, .sinks = sinks, .sink_count = count};
+                                .interrupt = options->interrupt, .sinks = sinks, .sink_count = count,
+                                .runner = options->runner};
     return pw_session_run(&config, s->job, arena, ran, error);
 }
 

@@ -73,6 +73,7 @@ typedef struct pw_server_options {
     const volatile int *interrupt;
     const pw_sink *sinks;
     uint32_t sink_count;
+    const pw_session_runner *runner; /* takes the place of the run; NULL: none */
 } pw_server_options;
 
 typedef struct pw_staleness {
