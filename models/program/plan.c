@@ -186,6 +186,8 @@ uint32_t plan_message(pw_executor *x, uint32_t rank_class, uint32_t role, double
     pw_collective_cost cost;
     pw_status status = pw_message_cost_of(x->config.collectives, from, to, bytes, &cost, &error);
     if (status != PW_OK) return failed(x, &error);
+    double rate_Bps = x->job->peer_roles[role].rate_Bps;
+    if (rate_Bps > 0 && !(cost.cap_Bps > 0 && cost.cap_Bps < rate_Bps)) cost.cap_Bps = rate_Bps;
     x->use_count = 0;
     if (x->fold->folded) {
         route_folded(x, &made, FLOW_MESSAGE);

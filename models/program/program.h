@@ -112,6 +112,7 @@ typedef struct pw_group_role {
 typedef struct pw_peer_role {
     const char *name;              /* "pp next" */
     const uint32_t *peer_of_rank;  /* [ranks], PW_NONE: none */
+    double rate_Bps;               /* its messages are sent no faster; 0: as fast as they can */
 } pw_peer_role;
 
 /* Where data lie: what an IO operation reads from. Every group of the role has such a store of its own, which its members

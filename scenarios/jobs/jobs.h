@@ -48,6 +48,8 @@ typedef struct pw_job_kind {
     X(pw_job_parameter_server, pw_parameter_server_kind) \
     X(pw_job_convnet, pw_convnet_kind) \
     X(pw_job_recommender, pw_recommender_kind) \
+    X(pw_job_collective, pw_collective_job_kind) \
+    X(pw_job_background, pw_background_kind) \
     X(pw_job_traffic, pw_traffic_kind)
 
 extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
