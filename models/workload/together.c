@@ -29,13 +29,19 @@ static pw_status no_memory(pw_error *error) {
     return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a run");
 }
 
-void pw_together_destroy(pw_together *t) {
-    if (!t) return;
+static void end_jobs(pw_together *t) {
     for (uint32_t j = 0; t->executors && j < t->count; j++) pw_executor_destroy(t->executors[j]);
     for (uint32_t j = 0; t->sessions && j < t->count; j++) {
         if (t->sessions[j].blame) pw_blame_destroy(t->sessions[j].blame);
         if (t->sessions[j].recorder) pw_recorder_destroy(t->sessions[j].recorder);
     }
+    t->executors = NULL;
+    t->sessions = NULL;
+}
+
+void pw_together_destroy(pw_together *t) {
+    if (!t) return;
+    end_jobs(t);
     pw_watch_destroy(t->watch);
     if (t->fluid) pw_fluid_destroy(t->fluid);
     if (t->sim) pw_sim_destroy(t->sim);
@@ -292,6 +298,7 @@ pw_status pw_together_run(const pw_together_config *config, const pw_together_jo
     t->config = config;
     t->count = count;
     pw_status status = run(t, jobs, error);
+    end_jobs(t); /* what they refer to may be gone when the watch is read */
     if (together) *together = t;
     else pw_together_destroy(t);
     return status;

@@ -11,6 +11,9 @@
 
 static const pw_kind *const algorithm_kinds[] = {&pw_algorithm_kind, NULL};
 static const pw_field algorithm_item = {"algorithm", PW_FIELD_ONE_OF, .kinds = algorithm_kinds, .text = "An algorithm."};
+static const pw_field job_item = {"job", PW_FIELD_ONE_OF, .kinds = pw_job_list_kinds, .text = "A job, or o.job_on with its nodes."};
+static const pw_field event_item = {"event", PW_FIELD_ONE_OF, .kinds = pw_event_kinds, .text = "A failure."};
+
 static const pw_field scenario_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_scenario_desc, name), 0, 0, "", NULL, NULL,
      "Title of the report; without one, the name of the file."},
@@ -20,10 +23,23 @@ static const pw_field scenario_fields[] = {
      .text = "What runs on the cluster; a scenario without a job can be described, not run."},
     {"algorithms", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_scenario_desc, algorithms), 1, 1000, "", .item = &algorithm_item,
      .text = "Algorithms of one's own for `podwright collective --algorithm NAME`."},
+    {"jobs", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_scenario_desc, jobs), 1, 1000, "", .item = &job_item,
+     .text = "Several jobs side by side, instead of job; each on nodes of its own."},
+    {"events", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_scenario_desc, events), 1, 10000, "", .item = &event_item,
+     .text = "What fails while they run."},
     {NULL}};
 
+static pw_status check_scenario(const void *description, const char *file, int line, pw_error *error) {
+    const pw_scenario_desc *d = description;
+    if (d->job.record && d->jobs.count)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "put it into the list", "scenario.job and scenario.jobs exclude each other");
+    if (d->events.count && !d->job.record && !d->jobs.count)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "add a job", "scenario.events change nothing: there is no job");
+    return PW_OK;
+}
+
 const pw_kind pw_scenario_kind = {"scenario", "A cluster and what runs on it: what a file returns.",
-                                  sizeof(pw_scenario_desc), scenario_fields, NULL};
+                                  sizeof(pw_scenario_desc), scenario_fields, check_scenario};
 
 static size_t collect(const pw_kind *kind, const pw_kind **kinds, size_t count) {
     for (size_t i = 0; i < count; i++)

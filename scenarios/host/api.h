@@ -5,7 +5,7 @@
 
 #include "models/import/import.h"
 #include "models/node/cluster.h"
-#include "scenarios/jobs/jobs.h"
+#include "scenarios/jobs/together.h"
 #include "sim/registry.h"
 
 /* What a file returns. A file that returns a cluster alone gives a scenario without a job. */
@@ -14,6 +14,8 @@ typedef struct pw_scenario_desc {
     pw_cluster_desc *cluster;
     pw_one_of job; /* of one of pw_job_registry_kinds; record NULL: none */
     pw_list algorithms; /* of pw_one_of: pw_algorithm_desc */
+    pw_list jobs;   /* of pw_one_of, of one of pw_job_list_kinds: side by side, instead of job */
+    pw_list events; /* of pw_one_of, of one of pw_event_kinds */
 } pw_scenario_desc;
 extern const pw_kind pw_scenario_kind;
 

@@ -136,6 +136,10 @@ static bool place_in(const pw_scenario *scenario, const pw_kind *kind, const cha
     return false;
 }
 
+void pw_command_place_at(const pw_scenario *scenario, const pw_kind *kind, const char *path, const void *record, pw_error *error) {
+    place_in(scenario, kind, path, record, error);
+}
+
 void pw_command_place(const pw_scenario *scenario, pw_error *error) {
     const pw_one_of *job = &scenario->desc.job;
     if (job->record && place_in(scenario, job->kind, "job", job->record, error)) return;

@@ -30,6 +30,8 @@ typedef pw_status pw_command_body(pw_host *host, const pw_arguments *arguments, 
 int pw_command_with_catalogue(pw_host *host, const pw_arguments *arguments, pw_command_body *body);
 /* Gives a model's message the line of the field it speaks of. */
 void pw_command_place(const pw_scenario *scenario, pw_error *error);
+/* The same for the record at a path: "jobs[2].job". */
+void pw_command_place_at(const pw_scenario *scenario, const pw_kind *kind, const char *path, const void *record, pw_error *error);
 /* Value of --seed. */
 pw_status pw_command_seed(const pw_arguments *arguments, uint64_t *seed, pw_error *error);
 

@@ -93,19 +93,6 @@ static pw_status no_memory(pw_error *error) {
     return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the names of links");
 }
 
-pw_status pw_link_names_make(const pw_fabric *fabric, pw_arena *arena, pw_link_names *names, pw_error *error) {
-    uint32_t count = pw_fabric_vertices(fabric), numbers[PW_VERTEX_KIND_COUNT] = {0};
-    *names = (pw_link_names){fabric, pw_arena_alloc(arena, (count + (size_t)1) * sizeof *names->number)};
-    if (!names->number) return no_memory(error);
-    for (uint32_t v = 0; v < count; v++) names->number[v] = numbers[pw_fabric_vertex_kind(fabric, v)]++;
-    return PW_OK;
-}
-
-const char *pw_vertex_name(const pw_link_names *names, pw_vertex vertex, char *text, size_t size) {
-    snprintf(text, size, "%s %" PRIu32, pw_vertex_kind_names[pw_fabric_vertex_kind(names->fabric, vertex)], names->number[vertex]);
-    return text;
-}
-
 static pw_status find_vertex(const pw_link_names *names, const char *what, pw_vertex *found, pw_error *error) {
     const char *space = strrchr(what, ' '), *end;
     int64_t number;

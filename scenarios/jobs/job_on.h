@@ -5,6 +5,7 @@
 
 #include "models/workload/together.h"
 #include "scenarios/jobs/jobs.h"
+#include "scenarios/report/sides.h"
 
 typedef enum pw_placement { PW_PLACE_PACKED, PW_PLACE_SPREAD, PW_PLACE_FRAGMENTED, PW_PLACE_STRIDED } pw_placement;
 
@@ -45,14 +46,6 @@ typedef struct pw_placed_job {
 /* Gives every job its nodes. jobs: pw_one_of of pw_job_list_kinds. A message about item i says scenario.jobs[i]. */
 pw_status pw_jobs_place(const pw_cluster *cluster, pw_list jobs, uint64_t seed, pw_arena *arena, pw_placed_job **placed,
                         pw_error *error);
-
-/* Names of vertices and links: "leaf 3", "gpu 12", numbered from 0 by kind in the order of the fabric. */
-typedef struct pw_link_names {
-    const pw_fabric *fabric;
-    uint32_t *number; /* [vertices]: within its kind */
-} pw_link_names;
-pw_status pw_link_names_make(const pw_fabric *fabric, pw_arena *arena, pw_link_names *names, pw_error *error);
-const char *pw_vertex_name(const pw_link_names *names, pw_vertex vertex, char *text, size_t size);
 
 /* Changes of capacity in order of time. Links that share their load (twins) are one pool: it loses as much as its parts do, and
  * what is left carries the rest. */

@@ -67,7 +67,12 @@ static int compare_turns(const void *left, const void *right) {
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
-/* The k-th free node of every leaf comes before the k + 1st of any. */
+static int compare_numbers(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The k-th free node of every leaf comes before the k + 1st of any; what was chosen is listed in order. */
 static pw_status take_spread(placing *p, uint32_t job, pw_error *error) {
     uint32_t vertices = pw_fabric_vertices(pw_cluster_fabric(p->cluster)), count = 0;
     turn *turns = pw_arena_alloc(p->arena, (p->nodes + (size_t)1) * sizeof *turns);
@@ -78,13 +83,10 @@ static pw_status take_spread(placing *p, uint32_t job, pw_error *error) {
         if (!p->taken[n]) turns[count++] = (turn){seen[leaf == PW_NONE ? vertices : leaf]++, leaf, n};
     }
     qsort(turns, count, sizeof *turns, compare_turns);
-    for (uint32_t at = 0; at < p->jobs[job].node_count; at++) PW_TRY(take(p, job, at, turns[at].node, error));
+    uint32_t wanted = p->jobs[job].node_count;
+    for (uint32_t at = 0; at < wanted; at++) PW_TRY(take(p, job, at, turns[at].node, error));
+    qsort(p->jobs[job].nodes, wanted, sizeof *p->jobs[job].nodes, compare_numbers);
     return PW_OK;
-}
-
-static int compare_numbers(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
 }
 
 static pw_status take_fragmented(placing *p, uint32_t job, pw_error *error) {

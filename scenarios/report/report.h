@@ -35,10 +35,16 @@ typedef struct pw_run_report {
     const char *suite, *answers; /* of validation: its name (NULL: none), and what it judges ("step times") */
     pw_accuracy accuracy;
     bool long_notes; /* text: notes in full instead of one line each */
+    const struct pw_side_by_side *watched; /* JSON: the links most in use; NULL: they were not watched */
 } pw_run_report;
 void pw_report_run_text(const pw_run_report *report, pw_file *file);
 void pw_report_run_json(const pw_run_report *report, pw_file *file); /* schema podwright.run/1 */
 void pw_report_run_csv(const pw_run_report *report, pw_file *file);
+
+/* What a job's result says, without title, cluster and accuracy: text; figures, blame, rows and notes into the object that is
+ * open. */
+void pw_report_result_text(const pw_run_result *result, bool long_notes, pw_file *file);
+void pw_report_result_json(pw_json *json, const pw_run_result *result);
 
 /* One field of a description, for `describe`. */
 typedef struct pw_described_field {

@@ -6,6 +6,7 @@
 
 #include "scenarios/report/layout.h"
 #include "scenarios/report/report.h"
+#include "scenarios/report/sides.h"
 #include "sim/json.h"
 
 enum { WIDTH = 100, INDENT = 11, BAR = 30, MOST_ROWS = 8, WIDEST_NAME = 24 };
@@ -151,14 +152,14 @@ static void accuracy_text(const pw_run_report *r, char *text, size_t size) {
 }
 
 /* One line each, unless all of their words are asked for. */
-static void put_notes(const pw_run_report *r, pw_file *file) {
+static void put_notes(const pw_run_result *result, bool long_notes, pw_file *file) {
     bool is_cut = false;
-    if (r->result->note_count) pw_file_text(file, "\n  notes\n");
-    for (uint32_t i = 0; i < r->result->note_count; i++) {
-        const char *note = r->result->notes[i];
+    if (result->note_count) pw_file_text(file, "\n  notes\n");
+    for (uint32_t i = 0; i < result->note_count; i++) {
+        const char *note = result->notes[i];
         size_t length = strlen(note);
         pw_file_text(file, "    ");
-        if (r->long_notes || length <= WIDTH - 4) {
+        if (long_notes || length <= WIDTH - 4) {
             pw_layout_wrap(file, 4, WIDTH, note);
             continue;
         }
@@ -170,18 +171,22 @@ static void put_notes(const pw_run_report *r, pw_file *file) {
     if (is_cut) pw_file_text(file, "    (--notes shows them in full)\n");
 }
 
+void pw_report_result_text(const pw_run_result *result, bool long_notes, pw_file *file) {
+    for (uint32_t i = 0; i < result->head_count; i++) put_line(file, result->head[i].label, result->head[i].text);
+    if (result->answer_count) pw_file_text(file, "\n");
+    for (uint32_t i = 0; i < result->answer_count; i++) put_line(file, result->answers[i].label, result->answers[i].text);
+    put_memory(result, file);
+    put_blame(result, file);
+    put_rows(result, file);
+    put_notes(result, long_notes, file);
+}
+
 void pw_report_run_text(const pw_run_report *r, pw_file *file) {
     const pw_run_result *result = r->result;
     char line[700];
     pw_file_print(file, "%s\n\n", r->title);
     put_cluster(r, file);
-    for (uint32_t i = 0; i < result->head_count; i++) put_line(file, result->head[i].label, result->head[i].text);
-    pw_file_text(file, "\n");
-    for (uint32_t i = 0; i < result->answer_count; i++) put_line(file, result->answers[i].label, result->answers[i].text);
-    put_memory(result, file);
-    put_blame(result, file);
-    put_rows(result, file);
-    put_notes(r, file);
+    pw_report_result_text(result, r->long_notes, file);
     accuracy_text(r, line, sizeof line);
     pw_file_text(file, "\n");
     put_line(file, "accuracy", line);
@@ -222,7 +227,7 @@ static void json_row(pw_json *json, const pw_run_result *result, uint32_t index)
     pw_json_end(json);
 }
 
-static void json_result(pw_json *json, const pw_run_result *result) {
+void pw_report_result_json(pw_json *json, const pw_run_result *result) {
     char plural_word[80];
     json_figures(json, result->figures, result->figure_count);
     pw_json_array(json, "blame");
@@ -280,8 +285,9 @@ void pw_report_run_json(const pw_run_report *r, pw_file *file) {
     pw_report_json_fields(&json, r->job.kind, r->job.record);
     pw_json_end(&json);
     pw_json_object(&json, "result");
-    json_result(&json, r->result);
+    pw_report_result_json(&json, r->result);
     pw_json_end(&json);
+    if (r->watched) pw_report_json_links(&json, r->watched);
     json_accuracy(&json, r);
     snprintf(hash, sizeof hash, "%016" PRIx64, r->result->hash);
     pw_json_text(&json, "hash", hash);

@@ -145,7 +145,7 @@ static pw_status run(pw_machine *m, const pw_allocator *allocator, const pw_cata
                      const pw_background_desc *d, const pw_run_options *options, const char *file, int line, pw_arena *arena,
                      pw_background_result *result, pw_error *error) {
     pw_traffic traffic;
-    pw_job *job;
+    pw_job *job = NULL;
     PW_TRY(pw_machine_open(allocator, catalogue, cluster, m, error));
     result->device = pw_cluster_device(m->cluster);
     result->gpus = pw_cluster_gpus(m->cluster);
