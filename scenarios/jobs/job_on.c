@@ -93,7 +93,7 @@ static pw_status no_memory(pw_error *error) {
     return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the names of links");
 }
 
-static pw_status find_vertex(const pw_link_names *names, const char *what, pw_vertex *found, pw_error *error) {
+static pw_status find_vertex(const pw_part_names *names, const char *what, pw_vertex *found, pw_error *error) {
     const char *space = strrchr(what, ' '), *end;
     int64_t number;
     uint32_t of_kind = 0;
@@ -103,13 +103,15 @@ static pw_status find_vertex(const pw_link_names *names, const char *what, pw_ve
     size_t length = space ? (size_t)(space - what) : 0, used = (size_t)snprintf(hint, sizeof hint, "kinds of parts here:");
     for (int kind = 0; kind < PW_VERTEX_KIND_COUNT; kind++) {
         uint32_t here = 0;
-        bool named = good && strlen(pw_vertex_kind_names[kind]) == length && strncmp(what, pw_vertex_kind_names[kind], length) == 0;
+        bool named = good && strlen(pw_part_kind((pw_vertex_kind)kind)) == length &&
+                     strncmp(what, pw_part_kind((pw_vertex_kind)kind), length) == 0;
         for (pw_vertex v = 0; v < pw_fabric_vertices(names->fabric); v++) {
             if ((int)pw_fabric_vertex_kind(names->fabric, v) != kind) continue;
             if (named && here == number) *found = v;
             here++;
         }
-        if (here) used += (size_t)snprintf(hint + used, used < sizeof hint ? sizeof hint - used : 0, " %s 0-%" PRIu32, pw_vertex_kind_names[kind], here - 1);
+        if (here) used += (size_t)snprintf(hint + used, used < sizeof hint ? sizeof hint - used : 0, " %s 0-%" PRIu32,
+                                         pw_part_kind((pw_vertex_kind)kind), here - 1);
         if (used >= sizeof hint) used = sizeof hint - 1;
         if (named) of_kind = here;
     }
@@ -144,7 +146,7 @@ static pw_twins twins_of(const pw_cluster *cluster, pw_link link) {
     return network ? pw_network_twins(network, link) : (pw_twins){link, 1};
 }
 
-static pw_status find_ends(const pw_link_names *names, pw_list events, ends *of, pw_error *error) {
+static pw_status find_ends(const pw_part_names *names, pw_list events, ends *of, pw_error *error) {
     const pw_one_of *items = events.items;
     for (uint32_t i = 0; i < events.count; i++) {
         const pw_fail_desc *d = items[i].record;
@@ -211,7 +213,7 @@ static bool apply(making *m, const change *c, ends of, const char *name) {
     return true;
 }
 
-pw_status pw_events_make(const pw_cluster *cluster, const pw_link_names *names, pw_list events, pw_arena *arena,
+pw_status pw_events_make(const pw_cluster *cluster, const pw_part_names *names, pw_list events, pw_arena *arena,
                          pw_link_event **made, uint32_t *count, pw_error *error) {
     uint32_t links = pw_fabric_links(names->fabric), changes = 0;
     *made = NULL;

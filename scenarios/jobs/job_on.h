@@ -49,7 +49,7 @@ pw_status pw_jobs_place(const pw_cluster *cluster, pw_list jobs, uint64_t seed, 
 
 /* Changes of capacity in order of time. Links that share their load (twins) are one pool: it loses as much as its parts do, and
  * what is left carries the rest. */
-pw_status pw_events_make(const pw_cluster *cluster, const pw_link_names *names, pw_list events, pw_arena *arena,
+pw_status pw_events_make(const pw_cluster *cluster, const pw_part_names *names, pw_list events, pw_arena *arena,
                          pw_link_event **made, uint32_t *count, pw_error *error);
 
 #endif

@@ -4,23 +4,10 @@
 
 #include "scenarios/report/sides.h"
 
-pw_status pw_link_names_make(const pw_fabric *fabric, pw_arena *arena, pw_link_names *names, pw_error *error) {
-    uint32_t count = pw_fabric_vertices(fabric), numbers[PW_VERTEX_KIND_COUNT] = {0};
-    *names = (pw_link_names){fabric, pw_arena_alloc(arena, (count + (size_t)1) * sizeof *names->number)};
-    if (!names->number) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the names of links");
-    for (uint32_t v = 0; v < count; v++) names->number[v] = numbers[pw_fabric_vertex_kind(fabric, v)]++;
-    return PW_OK;
-}
-
-const char *pw_vertex_name(const pw_link_names *names, pw_vertex vertex, char *text, size_t size) {
-    snprintf(text, size, "%s %" PRIu32, pw_vertex_kind_names[pw_fabric_vertex_kind(names->fabric, vertex)], names->number[vertex]);
-    return text;
-}
-
-const char *pw_link_name(const pw_link_names *names, pw_link link, char *text, size_t size) {
+const char *pw_link_name(const pw_part_names *names, pw_link link, char *text, size_t size) {
     const pw_link_info *info = pw_fabric_link(names->fabric, link);
     char from[64], to[64];
-    snprintf(text, size, "%s -> %s", pw_vertex_name(names, info->from, from, sizeof from), pw_vertex_name(names, info->to, to, sizeof to));
+    snprintf(text, size, "%s -> %s", pw_part_name(names, info->from, from, sizeof from), pw_part_name(names, info->to, to, sizeof to));
     return text;
 }
 

@@ -4,16 +4,10 @@
 #define PW_REPORT_SIDES_H
 
 #include "models/program/watch.h"
+#include "scenarios/report/parts.h"
 #include "scenarios/report/report.h"
 
-/* Names of vertices: "leaf 3", "gpu 12", numbered from 0 by kind in the order of the fabric. */
-typedef struct pw_link_names {
-    const pw_fabric *fabric;
-    uint32_t *number; /* [vertices]: within its kind */
-} pw_link_names;
-pw_status pw_link_names_make(const pw_fabric *fabric, pw_arena *arena, pw_link_names *names, pw_error *error);
-const char *pw_vertex_name(const pw_link_names *names, pw_vertex vertex, char *text, size_t size);
-const char *pw_link_name(const pw_link_names *names, pw_link link, char *text, size_t size); /* "leaf 3 -> spine 1" */
+const char *pw_link_name(const pw_part_names *names, pw_link link, char *text, size_t size); /* "leaf 3 -> spine 1" */
 
 typedef struct pw_side_job {
     const char *name;
@@ -37,7 +31,7 @@ typedef struct pw_side_by_side {
     pw_side_job *jobs;
     uint32_t count;
     const pw_watch *watch;
-    pw_link_names names;
+    pw_part_names names;
     uint64_t hash;
     double end_s;
 } pw_side_by_side;

@@ -163,7 +163,7 @@ static figures run(const bench *b, world_job *const *jobs, uint32_t count, bool 
         must(pw_cluster_route(b->cluster, 1000, 1001, 0, &path), &error);
         for (uint32_t i = 0; i < path.count; i++)
             if (pw_fabric_link(pw_cluster_fabric(b->cluster), path.links[i])->kind == PW_LINK_NETWORK) {
-                must(pw_executor_set_link(x[0], path.links[i], 0.5), &error);
+                must(pw_executor_set_link(x[0], path.links[i], 0.5, false, NULL), &error);
                 break;
             }
     }

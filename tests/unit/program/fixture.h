@@ -236,7 +236,7 @@ static inline void change_clock(pw_sim *sim, void *executor, uint64_t ppm) {
 
 static inline void slow_down(pw_sim *sim, void *executor, uint64_t link_and_ppm) {
     (void)sim;
-    pw_executor_set_link(executor, (pw_link)(link_and_ppm >> 32), (double)(uint32_t)link_and_ppm / 1e6);
+    pw_executor_set_link(executor, (pw_link)(link_and_ppm >> 32), (double)(uint32_t)link_and_ppm / 1e6, false, NULL);
 }
 
 static inline outcome run(world *w, const options *how) {
