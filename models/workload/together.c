@@ -120,7 +120,7 @@ static void change_link(pw_sim *sim, void *object, uint64_t number) {
     if (status != PW_OK) pw_sim_fail(sim, status, NULL, "%s: its capacity cannot change", event->name);
     else if (waits)
         pw_sim_fail(sim, PW_DEADLOCK, "give it a time of repair, leave it some capacity, or place the job elsewhere",
-                    "%s fails at %.9g s and is not repaired: \"%s\" has data under way there, has no other way and never ends",
+                    "%s fails at %.9g s and is not repaired: \"%s\" has data under way there that goes no other way, and never ends",
                     event->name, event->at_s, waits);
 }
 
