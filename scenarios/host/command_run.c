@@ -71,6 +71,7 @@ static pw_status read_watch(const pw_arguments *arguments, pw_side_call *side, p
 /* A message gets the place where its job, or the field of it, was written. */
 static void place_message(const pw_scenario *scenario, const placed_path *path, pw_error *error) {
     if (path) pw_command_place_at(scenario, path->kind, path->text, path->record, error);
+    else pw_scenario_refine(scenario, &pw_scenario_kind, "", error);
     pw_command_place(scenario, error);
 }
 

@@ -116,7 +116,8 @@ static pw_status find_vertex(const pw_part_names *names, const char *what, pw_ve
         if (named) of_kind = here;
     }
     if (*found != PW_NONE) return PW_OK;
-    if (of_kind) snprintf(hint, sizeof hint, "there are %.*s 0 to %" PRIu32, (int)length, what, of_kind - 1);
+    if (of_kind == 1) snprintf(hint, sizeof hint, "there is only %.*s 0", (int)length, what);
+    else if (of_kind) snprintf(hint, sizeof hint, "there are %.*s 0 to %" PRIu32, (int)length, what, of_kind - 1);
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "the cluster has no '%.100s'", what);
 }
 
