@@ -9,8 +9,10 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.traffic What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic What runs on the cluster; a scenario without a job can be described, not run.
 ---@field algorithms? podwright.algorithm[] Algorithms of one's own for `podwright collective --algorithm NAME`.
+---@field jobs? (podwright.job_on|podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic)[] Several jobs side by side, instead of job; each on nodes of its own.
+---@field events? podwright.fail[] What fails while they run.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -315,6 +317,37 @@
 ---@field top integer[] Layers of the perceptron behind the interaction.
 ---@overload fun(fields: table): podwright.recommender_model
 
+---@class podwright.collective A collective over and over: communication without computation.
+---@field operation? "all_reduce"|"all_gather"|"reduce_scatter"|"all_to_all"|"broadcast"|"all_to_all_v"|"reduce"|"gather"|"scatter"|"send_recv"|"barrier" The collective that all groups run.
+---@field bytes podwright.quantity Its size as nccl-tests counts it: all_reduce, broadcast, reduce: per rank; all_gather, reduce_scatter, gather, scatter: in total; all_to_all: per rank in total; send_recv: of each message.
+---@field algorithm? "auto"|"ring"|"tree"|"nvls"|"direct"|"nvls_tree"|"halving_doubling"|"recursive_doubling"|"bruck"|"pat"|"pairwise"|"binomial"|"chain"|"scatter_allgather"|"hierarchical"|"sharp"|"custom" The algorithm; auto takes the one that the library's model takes.
+---@field group_size? integer Ranks of each group; all groups run at once. 0: one group of all GPUs.
+---@field grouping? "consecutive"|"strided" consecutive: a group is GPUs side by side; strided: every n-th GPU, with n the number of groups (one per node and rail, say).
+---@field repeats? integer How often it is issued, one after another.
+---@field gap? podwright.quantity Time from the end of one to the start of the next.
+---@overload fun(fields: table): podwright.collective
+
+---@class podwright.background Traffic that goes on at a steady rate beside jobs, until they end.
+---@field pattern? "permutation"|"incast"|"all_to_all"|"ring"|"random"|"list" Who sends to whom: permutation (each to one other, random), incast (all to target), all_to_all, ring (each to the next), random (count flows between random ends), list (flows).
+---@field ends? integer Ends that take part: 0 to ends - 1; 0 takes all.
+---@field bytes? podwright.quantity Bytes of each flow; not with pattern list, whose flows say theirs.
+---@field target? integer The end that receives in an incast.
+---@field count? integer Flows of pattern random.
+---@field repeats? integer How often the pattern is laid down, drawn anew each time.
+---@field interval? podwright.quantity Time from one repeat to the next; of pattern random the mean time between starts, exponentially distributed.
+---@field start? podwright.quantity When the first flow starts.
+---@field flows? podwright.flow[] The flows of pattern list.
+---@field load? number Rate of each flow as a share of a network port's payload rate; or say rate.
+---@field rate? podwright.quantity Rate of each flow, where the fabric leaves it so much; or say load.
+---@overload fun(fields: table): podwright.background
+
+---@class podwright.flow One flow of a pattern: bytes from one end to another.
+---@field from integer The end that sends, counted from 0.
+---@field to integer The end that receives.
+---@field bytes podwright.quantity Bytes to send.
+---@field start? podwright.quantity When it starts.
+---@overload fun(fields: table): podwright.flow
+
 ---@class podwright.traffic A question to the network: flows between ports or GPUs, as fluid, packet by packet, or both.
 ---@field name? string Name of the question, for reports.
 ---@field pattern? "permutation"|"incast"|"all_to_all"|"ring"|"random"|"list" Who sends to whom: permutation (each to one other, random), incast (all to target), all_to_all, ring (each to the next), random (count flows between random ends), list (flows).
@@ -350,13 +383,6 @@
 ---@field links? integer How many of the busiest links the result lists.
 ---@overload fun(fields: table): podwright.traffic
 
----@class podwright.flow One flow of a pattern: bytes from one end to another.
----@field from integer The end that sends, counted from 0.
----@field to integer The end that receives.
----@field bytes podwright.quantity Bytes to send.
----@field start? podwright.quantity When it starts.
----@overload fun(fields: table): podwright.flow
-
 ---@class podwright.algorithm An algorithm for collectives, written as a list of messages.
 ---@field name? string What --algorithm calls it.
 ---@field kind "all_reduce"|"all_gather"|"reduce_scatter"|"all_to_all"|"broadcast"|"all_to_all_v"|"reduce"|"gather"|"scatter"|"send_recv"|"barrier" The collective that it does.
@@ -373,6 +399,29 @@
 ---@field blocks? integer How many blocks from there on, after the last one the first again.
 ---@field source? integer all_to_all: the rank in whose buffer they lie; -1: the sender.
 ---@overload fun(fields: table): podwright.step
+
+---@class podwright.job_on A job and the nodes it runs on, beside other jobs.
+---@field name? string What reports call it; without one, its kind and number.
+---@field job podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic What runs.
+---@field nodes? integer How many nodes it gets, all of their GPUs; 0: all that no other job has.
+---@field first_node? integer Where its nodes begin; -1: at the first free one.
+---@field placement? "packed"|"spread"|"fragmented"|"strided" packed: free nodes in order; spread: dealt over the leaf switches; fragmented: drawn from all free ones, in order; strided: every stride-th.
+---@field stride? integer Distance of nodes with placement strided.
+---@field node_list? integer[] Exactly these nodes, in this order, instead of all that.
+---@field start? podwright.quantity When it starts.
+---@field steps? integer How often the job runs, one step of training each time; the next begins when all ranks have ended.
+---@field gap? podwright.quantity Time between the end of a step and the next.
+---@field forever? boolean It goes on until the jobs that are to end have ended (a noisy neighbour).
+---@overload fun(fields: table): podwright.job_on
+
+---@class podwright.fail A cable or switch that loses capacity while jobs run.
+---@field from? string One end of the cable that fails: "leaf 3", "nic 12".
+---@field to? string The other end: "spine 1".
+---@field switch? string Or the switch that fails: "spine 1".
+---@field at podwright.quantity When.
+---@field repaired? podwright.quantity When it is whole again; left out: never.
+---@field capacity? number Share of its bandwidth that is left meanwhile.
+---@overload fun(fields: table): podwright.fail
 
 ---@class podwright
 local o = {}
@@ -472,14 +521,22 @@ function o.recommender(fields) end
 ---@param fields podwright.recommender_model|string a table of fields, or a name
 ---@return podwright.recommender_model
 function o.recommender_model(fields) end
----A question to the network: flows between ports or GPUs, as fluid, packet by packet, or both.
----@param fields podwright.traffic|string a table of fields, or a name
----@return podwright.traffic
-function o.traffic(fields) end
+---A collective over and over: communication without computation.
+---@param fields podwright.collective|string a table of fields, or a name
+---@return podwright.collective
+function o.collective(fields) end
+---Traffic that goes on at a steady rate beside jobs, until they end.
+---@param fields podwright.background|string a table of fields, or a name
+---@return podwright.background
+function o.background(fields) end
 ---One flow of a pattern: bytes from one end to another.
 ---@param fields podwright.flow|string a table of fields, or a name
 ---@return podwright.flow
 function o.flow(fields) end
+---A question to the network: flows between ports or GPUs, as fluid, packet by packet, or both.
+---@param fields podwright.traffic|string a table of fields, or a name
+---@return podwright.traffic
+function o.traffic(fields) end
 ---An algorithm for collectives, written as a list of messages.
 ---@param fields podwright.algorithm|string a table of fields, or a name
 ---@return podwright.algorithm
@@ -488,6 +545,14 @@ function o.algorithm(fields) end
 ---@param fields podwright.step|string a table of fields, or a name
 ---@return podwright.step
 function o.step(fields) end
+---A job and the nodes it runs on, beside other jobs.
+---@param fields podwright.job_on|string a table of fields, or a name
+---@return podwright.job_on
+function o.job_on(fields) end
+---A cable or switch that loses capacity while jobs run.
+---@param fields podwright.fail|string a table of fields, or a name
+---@return podwright.fail
+function o.fail(fields) end
 
 ---@class podwright.units
 local u = {}
