@@ -36,3 +36,22 @@ bool part_add_port(network_part *part, uint32_t port, pw_vertex leaf, double ban
 bool part_add_trunk(network_part *part, pw_vertex a, pw_vertex b, double bandwidth_Bps, pw_link *first) {
     return add_cable(part, a, b, PW_LINK_TRUNK, bandwidth_Bps, first);
 }
+
+uint32_t part_switch_nodes(const network_part *part) {
+    return part->desc->nodes_per_switch > 1 ? (uint32_t)part->desc->nodes_per_switch : 1;
+}
+
+uint32_t part_trunks(const network_part *part) { return part->desc->trunks > 1 ? (uint32_t)part->desc->trunks : 1; }
+
+double part_trunk_Bps(const network_part *part) {
+    double line_Bps = part->desc->trunk_Bps;
+    double cable_Bps = line_Bps > 0 ? line_Bps * part->desc->efficiency : part->cable_Bps;
+    return cable_Bps * part_trunks(part);
+}
+
+pw_status part_check_radix(const network_part *part, uint32_t cables, pw_error *error) {
+    if (!part->desc->radix || cables <= part->desc->radix) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, NULL, 0, "raise network.radix, or take fewer nodes per switch or cables",
+                   "a switch of topology '%s' has %u cables, more than its radix %lld", part->topology->name, cables,
+                   (long long)part->desc->radix);
+}

@@ -89,6 +89,8 @@ typedef enum pw_routing {
     PW_ROUTING_COUNT
 } pw_routing;
 
+typedef enum pw_paths { PW_PATHS_MINIMAL, PW_PATHS_VALIANT, PW_PATHS_COUNT } pw_paths; /* of a dragonfly */
+
 typedef struct pw_network_desc {
     int topology;            /* index into pw_topology_names */
     double oversubscription; /* >= 1: leaf downlinks over uplinks */
@@ -103,6 +105,15 @@ typedef struct pw_network_desc {
     int routing;             /* pw_routing */
     int64_t flows_per_pair;  /* flows of a pair of ports, for ECMP and adaptive routing; 0: 1 */
     bool reduces;            /* its switches can sum what passes (SHARP) */
+    /* Networks of routers, with nodes attached to each. */
+    int64_t nodes_per_switch; /* 0: 1 */
+    int64_t trunks;           /* cables between two neighbours; 0: 1 */
+    double trunk_Bps;         /* line rate of each; NaN or 0: port_Bps (of a plane: its share) */
+    pw_list dims;             /* of int64_t: sizes of a torus, mesh or HyperX */
+    int64_t group_switches;   /* of a dragonfly: routers (leaves) of a group */
+    int64_t group_spines;     /* of a dragonfly+; 0: as many as leaves */
+    int64_t global_links;     /* at most so many global cables of a router (spine) */
+    int paths;                /* pw_paths */
 } pw_network_desc;
 extern const pw_kind pw_network_kind; /* "network" in the registry */
 

@@ -43,6 +43,8 @@ static pw_status check_network(const void *description, const char *file, int li
     PW_TRY(check_radix("network.radix", desc->radix, file, line, error));
     if (desc->routing < 0 || desc->routing >= PW_ROUTING_COUNT)
         return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "there is no routing number %d", desc->routing);
+    if (desc->paths < 0 || desc->paths >= PW_PATHS_COUNT)
+        return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "there is no network.paths number %d", desc->paths);
     if (desc->flows_per_pair > 1 && desc->routing != PW_ROUTING_ECMP && desc->routing != PW_ROUTING_ADAPTIVE)
         return pw_fail(error, PW_BAD_INPUT, file, line, "take routing 'ecmp' or 'adaptive', or leave it out",
                        "network.flows_per_pair is %lld, which changes nothing with this routing", (long long)desc->flows_per_pair);
@@ -51,6 +53,8 @@ static pw_status check_network(const void *description, const char *file, int li
 
 static const pw_kind *const tier_kinds[] = {&pw_tier_kind, NULL};
 static const pw_field tier_item = {"tier", PW_FIELD_ONE_OF, .kinds = tier_kinds, .text = "a tier of switches"};
+static const pw_field dim_item = {"dim", PW_FIELD_INTEGER, PW_UNIT_NONE, 0, 1, LARGEST_GROUP, .text = "switches along one dimension"};
+static const char *const paths_names[] = {"minimal", "valiant", NULL};
 static const char *const routing_names[] = {"spray", "ecmp", "static", "adaptive", NULL};
 
 #define AT(member) offsetof(pw_network_desc, member)
@@ -81,6 +85,22 @@ static const pw_field network_fields[] = {
      .text = "flows (queue pairs) that share what one port sends to another, for routing 'ecmp' and 'adaptive'"},
     {"reduces", PW_FIELD_BOOL, PW_UNIT_NONE, AT(reduces), 0, 0, "false",
      .text = "its switches can sum what passes (SHARP): the algorithm sharp of collectives needs it"},
+    {"nodes_per_switch", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(nodes_per_switch), 0, LARGEST_RADIX, "1",
+     .text = "nodes with all their ports at one switch of a torus, mesh, ring, hypercube, hyperx, dragonfly or full mesh"},
+    {"trunks", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(trunks), 0, LARGEST_RADIX, "1",
+     .text = "parallel cables between two neighbouring switches of such a network"},
+    {"trunk_rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, AT(trunk_Bps), 1e6, 1e13, "",
+     .text = "line rate of each of these cables, one direction; left out: that of a port's cable"},
+    {"dims", PW_FIELD_LIST, PW_UNIT_NONE, AT(dims), 1, 16, "", .item = &dim_item,
+     .text = "sizes of a torus, mesh or hyperx in switches; their product is nodes / nodes_per_switch"},
+    {"group_switches", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(group_switches), 0, LARGEST_RADIX, "0",
+     .text = "routers of a group of a dragonfly, leaves of one of a dragonfly_plus"},
+    {"group_spines", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(group_spines), 0, LARGEST_RADIX, "0",
+     .text = "spines of a group of a dragonfly_plus; 0: as many as leaves"},
+    {"global_links", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(global_links), 0, LARGEST_RADIX, "0",
+     .text = "links to other groups that a router (spine) of a dragonfly has at most; every two groups get equally many"},
+    {"paths", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(paths), 0, 0, "minimal", paths_names,
+     .text = "ways through a dragonfly: with one global link, or over a third group first"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_network_kind = {"network", "The switches and cables between nodes", sizeof(pw_network_desc),

@@ -45,6 +45,14 @@ static pw_status check_uses(const pw_network_desc *desc, const pw_topology *topo
         {"oversubscription", desc->oversubscription != 1, USES_OVERSUBSCRIPTION},
         {"tiers", desc->tiers.count != 0, USES_TIERS},
         {"leaves_per_port", desc->leaves_per_port > 1, USES_TIERS},
+        {"nodes_per_switch", desc->nodes_per_switch > 1, USES_ROUTERS},
+        {"trunks", desc->trunks > 1, USES_ROUTERS},
+        {"trunk_rate", desc->trunk_Bps > 0, USES_ROUTERS},
+        {"dims", desc->dims.count != 0, USES_DIMS},
+        {"group_switches", desc->group_switches != 0, USES_GROUPS},
+        {"global_links", desc->global_links != 0, USES_GROUPS},
+        {"paths", desc->paths != PW_PATHS_MINIMAL, USES_GROUPS},
+        {"group_spines", desc->group_spines != 0, USES_SPINES},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].given && !(topology->uses & fields[i].uses))
@@ -104,7 +112,7 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                          .planes = desc->planes > 1 ? (uint32_t)desc->planes : 1, .topology = topologies[desc->topology]};
     if (!made->desc.radix && !made->topology->one_switch) made->desc.radix = DEFAULT_RADIX;
     pw_status status = build(made, ports, error);
-    made->desc.tiers = (pw_list){NULL, 0}; /* the description may go away now */
+    made->desc.tiers = made->desc.dims = (pw_list){NULL, 0}; /* the description may go away now */
     if (status != PW_OK) pw_network_destroy(made);
     else *network = made;
     return status;

@@ -46,7 +46,7 @@ struct pw_topology {
     /* Frees the state, which is not NULL; also after a build that failed. */
     void (*destroy)(network_part *part);
     /* Appends the links from port a to port b (different ports); draw picks among equal paths: draws 0, 1, ..., ways - 1 give
-     * each of them once, larger ones repeat. */
+     * each of them at least once. */
     void (*route)(const network_part *part, uint32_t port_a, uint32_t port_b, uint64_t draw, pw_path *path);
     uint64_t (*ways)(const network_part *part, uint32_t port_a, uint32_t port_b);
     /* The draw for all traffic to port b under static routing; NULL: the port's number. */
@@ -62,14 +62,30 @@ struct pw_topology {
 };
 
 /* Fields of pw_network_desc that not every topology has. */
-enum { USES_OVERSUBSCRIPTION = 1, USES_TIERS = 2 /* and leaves_per_port */ };
+enum {
+    USES_OVERSUBSCRIPTION = 1,
+    USES_TIERS = 2,   /* and leaves_per_port */
+    USES_ROUTERS = 4, /* nodes_per_switch, trunks, trunk_rate */
+    USES_DIMS = 8,
+    USES_GROUPS = 16, /* group_switches, global_links, paths */
+    USES_SPINES = 32,
+    USES_GRAPH = 64   /* switches, cables, attachments */
+};
 
 /* One line per topology: X(variable). The order is that of pw_topology_names; 0 is not the default. */
 #define TOPOLOGIES(X)      \
     X(single_switch)       \
     X(fat_tree)            \
     X(rail_optimized)      \
-    X(rail_only)
+    X(rail_only)           \
+    X(torus)               \
+    X(mesh)                \
+    X(ring)                \
+    X(hypercube)           \
+    X(hyperx)              \
+    X(fully_connected)     \
+    X(dragonfly)           \
+    X(dragonfly_plus)
 #define TOPOLOGY_DECLARED(name) extern const pw_topology topology_##name;
 TOPOLOGIES(TOPOLOGY_DECLARED)
 #undef TOPOLOGY_DECLARED
@@ -85,6 +101,12 @@ bool part_add_switches(network_part *part, pw_vertex_kind kind, uint32_t count, 
 bool part_add_port(network_part *part, uint32_t port, pw_vertex leaf, double bandwidth_Bps, pw_link *first);
 bool part_add_trunk(network_part *part, pw_vertex a, pw_vertex b, double bandwidth_Bps, pw_link *first);
 pw_status part_no_memory(pw_error *error);
+/* Of networks of routers: nodes of a switch, cables between two neighbours, the payload of all of these. */
+uint32_t part_switch_nodes(const network_part *part);
+uint32_t part_trunks(const network_part *part);
+double part_trunk_Bps(const network_part *part);
+/* Refuses more cables at one switch than network.radix. */
+pw_status part_check_radix(const network_part *part, uint32_t cables, pw_error *error);
 /* state = size zeroed bytes. */
 pw_status part_begin(network_part *part, size_t size, pw_error *error);
 

@@ -5,6 +5,7 @@
 
 #include "models/fabric/fabric.h"
 #include "tests/harness/check.h"
+#include "tests/unit/fabric/flow.h"
 
 typedef struct setup {
     pw_fabric *fabric;
@@ -15,6 +16,7 @@ typedef struct setup {
     pw_network_desc desc;
     pw_tier_desc tiers[4];
     pw_one_of tier_items[4];
+    int64_t dims[4];
 } setup;
 
 static uint64_t state;
@@ -71,14 +73,46 @@ static void random_clos(setup *s, const char *topology) {
     s->desc.tiers = (pw_list){s->tier_items, count};
 }
 
+static void random_routers(setup *s, const char *topology) {
+    uint32_t each = 1 + draw(3), routers = 1;
+    plain(s, topology, 0, 1 + draw(3));
+    uint32_t count = 1 + draw(4);
+    for (uint32_t i = 0; i < count; i++) routers *= (uint32_t)(s->dims[i] = 1 + draw(6));
+    bool given = !strcmp(topology, "torus") || !strcmp(topology, "mesh") || !strcmp(topology, "hyperx");
+    if (given) s->desc.dims = (pw_list){s->dims, count};
+    else routers = !strcmp(topology, "hypercube") ? 1u << draw(7) : 1 + draw(40);
+    s->desc.nodes_per_switch = each;
+    s->nodes = routers * each - draw(each);
+    s->desc.trunks = 1 + draw(3);
+    if (draw(2)) s->desc.trunk_Bps = 25e9;
+    if (draw(2)) s->desc.radix = 20 + draw(100);
+}
+
+static void random_dragonfly(setup *s, bool plus, int paths) {
+    plain(s, plus ? "dragonfly_plus" : "dragonfly", 2 + draw(120), 1 + draw(2));
+    s->desc.nodes_per_switch = 1 + draw(3);
+    s->desc.group_switches = 1 + draw(6);
+    s->desc.global_links = 1 + draw(4);
+    if (plus) s->desc.group_spines = draw(6);
+    s->desc.trunks = draw(3);
+    s->desc.paths = paths;
+    s->shortest = false; /* two global cables may be a shorter way, but are none to take */
+}
+
 static void random_network(setup *s, uint32_t kind) {
+    static const char *const names[] = {"torus", "mesh", "ring", "hypercube", "hyperx", "fully_connected"};
     switch (kind) {
     case 0: random_clos(s, "fat_tree"); break;
     case 1: random_clos(s, "rail_optimized"); break;
-    default: random_clos(s, "rail_only"); break;
+    case 2: random_clos(s, "rail_only"); break;
+    case 9: random_dragonfly(s, false, PW_PATHS_MINIMAL); break;
+    case 10: random_dragonfly(s, true, PW_PATHS_MINIMAL); break;
+    case 11: random_dragonfly(s, false, PW_PATHS_VALIANT); break;
+    case 12: random_dragonfly(s, true, PW_PATHS_VALIANT); break;
+    default: random_routers(s, names[kind - 3]); break;
     }
 }
-enum { KINDS = 3 };
+enum { KINDS = 13 };
 
 /* Refusals are right where a radix is too small or a number does not divide; anything else fails the test. */
 static bool make_random(setup *s, uint32_t kind) {
@@ -87,7 +121,8 @@ static bool make_random(setup *s, uint32_t kind) {
         pw_error error = {0};
         pw_status status = make(s, &error);
         if (status == PW_OK) return true;
-        bool expected = strstr(error.what, "no room") || strstr(error.what, "need more than") || strstr(error.what, "radix");
+        bool expected = strstr(error.what, "no room") || strstr(error.what, "need more than") || strstr(error.what, "radix") ||
+                        strstr(error.what, "global cables");
         if (status != PW_BAD_INPUT || !expected) PW_FAILED("kind %u, %u nodes: %s", kind, s->nodes, error.what);
         drop(s);
         if (pw_test_failures) return false;
@@ -175,7 +210,7 @@ PW_TEST(every_route_is_a_shortest_path) {
                 if (path.count > longest) longest = path.count;
             }
         }
-        PW_EXPECT(longest > 0 || s.nodes == 1 || !same_network(&s, 0, 1));
+        PW_EXPECT(longest > 0 || s.nodes * s.rails == 1 || !same_network(&s, 0, 1));
         free(hops);
         graph_free(&g);
     }
@@ -281,6 +316,207 @@ PW_TEST(every_switch_is_listed_once_in_its_tier_with_cables_for_its_ports) {
         }
         free(seen), free(bandwidth);
     }
+}
+
+/* --- Dragonflies ---------------------------------------------------------------------------------------------------------- */
+
+static uint32_t *groups_of(const setup *s) { /* of every switch; PW_NONE: a NIC */
+    uint32_t *group = malloc(sizeof *group * pw_fabric_vertices(s->fabric));
+    for (uint32_t v = 0; v < pw_fabric_vertices(s->fabric); v++) group[v] = PW_NONE;
+    for (uint32_t i = 0; i < pw_network_switches(s->network); i++) {
+        pw_switch_info info = pw_network_switch(s->network, i);
+        group[info.vertex] = info.group;
+    }
+    return group;
+}
+
+/* Fewest hops with at most one cable between groups: breadth first over (vertex, cables between groups so far). */
+static uint32_t hops_with_one_global(const setup *s, const graph *g, const uint32_t *group, pw_vertex from, pw_vertex to) {
+    uint32_t states = 2 * g->vertices, *hops = malloc(sizeof *hops * states), *queue = malloc(sizeof *queue * states);
+    uint32_t head = 0, tail = 0;
+    for (uint32_t v = 0; v < states; v++) hops[v] = PW_NONE;
+    hops[2 * from] = 0;
+    queue[tail++] = 2 * from;
+    while (head < tail) {
+        uint32_t at = queue[head++], vertex = at / 2;
+        if (vertex != from && group[vertex] == PW_NONE) continue;
+        for (uint32_t i = g->first[vertex]; i < g->first[vertex + 1]; i++) {
+            pw_vertex next = pw_fabric_link(s->fabric, g->out[i])->to;
+            bool global = group[vertex] != PW_NONE && group[next] != PW_NONE && group[vertex] != group[next];
+            if ((global && at % 2) || hops[2 * next + (at % 2 || global)] != PW_NONE) continue;
+            hops[2 * next + (at % 2 || global)] = hops[at] + 1;
+            queue[tail++] = 2 * next + (at % 2 || global);
+        }
+    }
+    uint32_t best = hops[2 * to] < hops[2 * to + 1] ? hops[2 * to] : hops[2 * to + 1];
+    free(hops), free(queue);
+    return best;
+}
+
+PW_TEST(minimal_routes_of_a_dragonfly_are_the_shortest_with_one_global_cable) {
+    state = 15;
+    for (int round = 0; round < 60 && !pw_test_failures; round++) {
+        setup s;
+        if (!make_random(&s, 9 + round % 2)) break;
+        graph g = graph_of(&s);
+        uint32_t ports = s.nodes * s.rails, *group = groups_of(&s);
+        for (int i = 0; i < 60; i++) {
+            uint32_t a = draw(ports), b = draw(ports);
+            pw_path path = {0};
+            pw_network_route(s.network, a, b, draw(100), &path);
+            PW_EXPECT_INT(path.count, hops_with_one_global(&s, &g, group, s.ports[a], s.ports[b]));
+        }
+        free(group);
+        graph_free(&g);
+        drop(&s);
+    }
+}
+
+/* Every node of group g sends to the node at its place in group g + 1: the rate of a node in port rates. */
+static double adversarial_rate(int paths) {
+    setup s;
+    plain(&s, "dragonfly", 33 * 32, 1);
+    s.desc.nodes_per_switch = 4, s.desc.group_switches = 8, s.desc.global_links = 4; /* a = 2 p = 2 h, 33 groups */
+    s.desc.paths = paths;
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    flow f = flow_begin(&s);
+    for (uint32_t n = 0; n < s.nodes; n++) pw_network_spread(s.network, n, (n + 32) % s.nodes, add_flow, &f);
+    double rate = INFINITY;
+    for (uint32_t l = 0; l < pw_fabric_links(s.fabric); l++)
+        if (f.load[l] > 0) rate = fmin(rate, pw_fabric_link(s.fabric, l)->bandwidth_Bps / f.load[l] / 49e9);
+    flow_end(&f);
+    drop(&s);
+    return rate;
+}
+
+/* Kim et al. 2008: all a p nodes of a group share one global cable; over random groups at most half of the rate. */
+PW_TEST(a_dragonfly_under_adversarial_traffic_runs_at_one_over_a_p_and_with_valiant_at_half) {
+    PW_EXPECT_NEAR(adversarial_rate(PW_PATHS_MINIMAL), 1.0 / 32, 1e-12);
+    double valiant = adversarial_rate(PW_PATHS_VALIANT);
+    PW_EXPECT_NEAR(valiant, 0.5, 0.04); /* 31 groups to go through for 32 */
+}
+
+/* --- Capacity across a cut ------------------------------------------------------------------------------------------------- */
+
+/* Largest flow from the ports of one half of the switches to those of the other; which: of a switch. */
+static double flow_between(const setup *s, bool (*which)(const setup *s, uint32_t node, uint32_t parameter), uint32_t parameter) {
+    uint32_t links = pw_fabric_links(s->fabric), vertices = pw_fabric_vertices(s->fabric), ports = s->nodes * s->rails;
+    uint32_t most = links + 2 * ports, *from = malloc(sizeof *from * most), *to = malloc(sizeof *to * most);
+    double *left = malloc(sizeof *left * most);
+    for (uint32_t l = 0; l < links; l++) {
+        const pw_link_info *link = pw_fabric_link(s->fabric, l);
+        from[l] = link->from, to[l] = link->to, left[l] = link->bandwidth_Bps;
+    }
+    for (uint32_t port = 0, l = links; port < ports; port++, l += 2) {
+        bool in_a = which(s, port / s->rails, parameter);
+        from[l] = in_a ? vertices : s->ports[port], to[l] = in_a ? s->ports[port] : vertices + 1, left[l] = 1e30;
+        from[l + 1] = to[l], to[l + 1] = from[l], left[l + 1] = 0;
+    }
+    double flow_Bps = max_flow(vertices + 2, most, from, to, left, vertices, vertices + 1);
+    free(from), free(to), free(left);
+    return flow_Bps;
+}
+
+static bool low_coordinate(const setup *s, uint32_t node, uint32_t dimension) {
+    uint32_t at = node / (uint32_t)s->desc.nodes_per_switch;
+    for (uint32_t i = 0; i < dimension; i++) at /= (uint32_t)s->dims[i];
+    return at % s->dims[dimension] < s->dims[dimension] / 2;
+}
+
+PW_TEST(bisection_of_a_grid_is_the_largest_flow_across_its_weakest_dimension) {
+    static const struct {
+        const char *topology;
+        int64_t dims[3];
+        uint32_t count, each;
+    } cases[] = {{"torus", {4, 4}, 2, 2},    {"torus", {6, 4, 2}, 3, 3}, {"torus", {8, 2}, 2, 1}, {"mesh", {4, 6}, 2, 2},
+                 {"mesh", {2, 4, 4}, 3, 4},  {"hyperx", {4, 4}, 2, 6},   {"hyperx", {2, 6}, 2, 9}, {"ring", {10}, 1, 3},
+                 {"fully_connected", {8}, 1, 7}, {"hypercube", {2, 2, 2}, 4, 3}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        setup s;
+        plain(&s, cases[c].topology, cases[c].each, 1);
+        for (uint32_t i = 0; i < cases[c].count; i++) s.nodes *= (uint32_t)(s.dims[i] = i < 3 && cases[c].dims[i] ? cases[c].dims[i] : 2);
+        s.desc.nodes_per_switch = cases[c].each;
+        if (!strcmp(cases[c].topology, "torus") || !strcmp(cases[c].topology, "mesh") || !strcmp(cases[c].topology, "hyperx"))
+            s.desc.dims = (pw_list){s.dims, cases[c].count};
+        PW_EXPECT(make(&s, NULL) == PW_OK);
+        double least = INFINITY;
+        for (uint32_t i = 0; i < cases[c].count; i++) least = fmin(least, flow_between(&s, low_coordinate, i));
+        PW_EXPECT_NEAR(pw_network_get_facts(s.network).bisection_Bps, least, 1e-12);
+        if (pw_test_failures) printf("# case %zu\n", c);
+        drop(&s);
+    }
+}
+
+static bool low_group(const setup *s, uint32_t node, uint32_t groups) {
+    return node / (uint32_t)(s->desc.nodes_per_switch * s->desc.group_switches) < groups / 2;
+}
+
+PW_TEST(bisection_of_a_dragonfly_is_the_largest_flow_between_its_halves) {
+    for (int plus = 0; plus < 2; plus++)
+        for (uint32_t groups = 2; groups <= 8; groups += 2) {
+            setup s;
+            plain(&s, plus ? "dragonfly_plus" : "dragonfly", groups * 12, 1);
+            s.desc.nodes_per_switch = 3, s.desc.group_switches = 4, s.desc.global_links = 2;
+            PW_EXPECT(make(&s, NULL) == PW_OK);
+            PW_EXPECT_NEAR(pw_network_get_facts(s.network).bisection_Bps, flow_between(&s, low_group, groups), 1e-12);
+            if (pw_test_failures) printf("# plus %d, %u groups\n", plus, groups);
+            drop(&s);
+        }
+}
+
+PW_TEST(a_torus_uses_both_ways_where_they_are_as_long) {
+    setup s;
+    plain(&s, "torus", 16, 1);
+    s.dims[0] = s.dims[1] = 4;
+    s.desc.dims = (pw_list){s.dims, 2};
+    PW_EXPECT(make(&s, NULL) == PW_OK);
+    flow f = flow_begin(&s);
+    pw_network_spread(s.network, 0, 10, add_flow, &f); /* (0,0) to (2,2): two ties */
+    uint32_t halves = 0;
+    for (uint32_t l = 0; l < pw_fabric_links(s.fabric); l++)
+        if (pw_fabric_link(s.fabric, l)->kind == PW_LINK_TRUNK && f.load[l] > 0) {
+            PW_EXPECT_NEAR(f.load[l], 0.5, 1e-12);
+            halves++;
+        }
+    PW_EXPECT_INT(halves, 8);
+    flow_end(&f);
+    drop(&s);
+}
+
+static void expect_refused(setup *s, const char *part) {
+    pw_error error = {0};
+    PW_EXPECT_INT(make(s, &error), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, part);
+    drop(s);
+}
+
+PW_TEST(what_a_topology_does_not_have_is_refused) {
+    setup s;
+    plain(&s, "torus", 16, 1);
+    expect_refused(&s, "needs network.dims");
+    s.dims[0] = 4, s.dims[1] = 5;
+    s.desc.dims = (pw_list){s.dims, 2};
+    expect_refused(&s, "give 20 switches, but 16 nodes need 16");
+    s.dims[1] = 4;
+    s.desc.oversubscription = 2;
+    expect_refused(&s, "network.oversubscription does not go with topology 'torus'");
+    plain(&s, "hypercube", 12, 1);
+    expect_refused(&s, "a power of two");
+    plain(&s, "fully_connected", 80, 1);
+    s.desc.radix = 64;
+    expect_refused(&s, "80 cables, more than its radix 64");
+    plain(&s, "ring", 600, 1);
+    expect_refused(&s, "longest route has 302 links");
+    plain(&s, "dragonfly", 12, 1);
+    expect_refused(&s, "needs network.group_switches");
+    s.desc.group_switches = 2, s.desc.global_links = 1;
+    expect_refused(&s, "join only 3");
+    plain(&s, "fat_tree", 12, 1);
+    s.desc.dims = (pw_list){s.dims, 1};
+    expect_refused(&s, "network.dims does not go with");
+    plain(&s, "fat_tree", 12, 1);
+    s.desc.flows_per_pair = 4;
+    expect_refused(&s, "flows_per_pair");
 }
 
 /* --- What a network is for ---------------------------------------------------------------------------------------------- */
