@@ -43,7 +43,7 @@
 ---@overload fun(fields: table): podwright.nodes
 
 ---@class podwright.network The switches and cables between nodes
----@field topology? "single_switch"|"fat_tree"|"rail_optimized"|"rail_only" how switches join the nodes' network ports
+---@field topology? "single_switch"|"fat_tree"|"rail_optimized"|"rail_only"|"torus"|"mesh"|"ring"|"hypercube"|"hyperx"|"fully_connected"|"dragonfly"|"dragonfly_plus" how switches join the nodes' network ports
 ---@field oversubscription? number bandwidth of the ports in use of a leaf switch over that of its uplinks; 1 is non-blocking
 ---@field radix? integer ports of a switch; 0 takes those of the catalogue's switch for the node
 ---@field port_rate? podwright.quantity line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC
@@ -56,6 +56,14 @@
 ---@field routing? "spray"|"ecmp"|"static"|"adaptive" how flows use equal paths: evenly over all, one by a hash, one for each destination, or the least loaded one
 ---@field flows_per_pair? integer flows (queue pairs) that share what one port sends to another, for routing 'ecmp' and 'adaptive'
 ---@field reduces? boolean its switches can sum what passes (SHARP): the algorithm sharp of collectives needs it
+---@field nodes_per_switch? integer nodes with all their ports at one switch of a torus, mesh, ring, hypercube, hyperx, dragonfly or full mesh
+---@field trunks? integer parallel cables between two neighbouring switches of such a network
+---@field trunk_rate? podwright.quantity line rate of each of these cables, one direction; left out or 0: that of a port's cable
+---@field dims? integer[] sizes of a torus, mesh or hyperx in switches; their product is nodes / nodes_per_switch
+---@field group_switches? integer routers of a group of a dragonfly, leaves of one of a dragonfly_plus
+---@field group_spines? integer spines of a group of a dragonfly_plus; 0: as many as leaves
+---@field global_links? integer links to other groups that a router (spine) of a dragonfly has at most; every two groups get equally many
+---@field paths? "minimal"|"valiant" ways through a dragonfly: with one global link, or over a third group first
 ---@overload fun(fields: table): podwright.network
 
 ---@class podwright.tier One tier of switches of a Clos network
