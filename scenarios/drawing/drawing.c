@@ -24,7 +24,9 @@ pw_status pw_draw_cluster(const pw_cluster *cluster, const char *title, const ch
     canvas_text(d.canvas, "title", 's', MARGIN, 38, title);
     canvas_text(d.canvas, "note", 's', MARGIN, 60, subtitle);
     d.y = subtitle ? 78 : 58;
-    if (d.network) PW_TRY(draw_tiers(&d));
+    bool drawn = true;
+    if (d.network) PW_TRY(draw_round(&d, &drawn));
+    if (!drawn) PW_TRY(draw_tiers(&d));
     for (uint32_t part = 0; part < pw_cluster_parts(cluster); part++) PW_TRY(draw_node(&d, part));
     return canvas_write(d.canvas, title, PAGE_WIDTH, d.y + MARGIN, file, error);
 }

@@ -20,6 +20,7 @@ typedef struct drawing {
 
 /* The panels. A panel that has nothing to show draws nothing. */
 pw_status draw_tiers(drawing *d);
+pw_status draw_round(drawing *d, bool *drawn); /* false: the switches stand in tiers */
 pw_status draw_node(drawing *d, uint32_t part);
 
 /* "49 GB/s". Returns text. */

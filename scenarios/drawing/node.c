@@ -1,5 +1,6 @@
 /* The inside of a node, drawn from its vertices and links: NVSwitches above, then GPUs and NICs side by side as they hang below
  * their PCIe switches, then these, then the CPUs. GPUs that are joined directly have their links as arcs above them. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ typedef struct part_box {
 
 typedef struct node_panel {
     drawing *d;
+    uint32_t number;
     pw_cluster_part part;
     pw_vertex first, end;
     part_box *leaves; /* GPUs and NICs, from left to right */
@@ -157,17 +159,21 @@ static void place_cpus(node_panel *p) {
 
 /* NVLink as arcs over the row, wider with more links. */
 static void draw_arcs(node_panel *p) {
-    double thinnest = 0;
-    for (uint32_t i = 0; i < p->link_count; i++)
-        if (p->links[i]->kind == PW_LINK_NVLINK && (thinnest == 0 || p->links[i]->bandwidth_Bps < thinnest))
-            thinnest = p->links[i]->bandwidth_Bps;
+    double thinnest = 0, farthest = 1;
+    for (uint32_t i = 0; i < p->link_count; i++) {
+        const pw_link_info *link = p->links[i];
+        const part_box *a = find(p->leaves, p->leaf_count, link->from), *b = find(p->leaves, p->leaf_count, link->to);
+        if (link->kind != PW_LINK_NVLINK || !a || !b) continue;
+        if (thinnest == 0 || link->bandwidth_Bps < thinnest) thinnest = link->bandwidth_Bps;
+        farthest = fmax(farthest, middle(b) - middle(a));
+    }
     for (uint32_t i = 0; i < p->link_count; i++) {
         const pw_link_info *link = p->links[i];
         if (link->kind != PW_LINK_NVLINK || link->from > link->to) continue;
         const part_box *a = find(p->leaves, p->leaf_count, link->from), *b = find(p->leaves, p->leaf_count, link->to);
         if (!a || !b) continue;
         double x1 = middle(a), x2 = middle(b), across = x2 > x1 ? x2 - x1 : x1 - x2;
-        double height = 30 + 3.2 * ARCS * across / (p->right - p->left);
+        double height = 30 + (2 * ARCS - 50) * across / farthest; /* a curve rises half as high as its bend */
         canvas_curve(p->d->canvas, "l-nvlink", 1.2 * link->bandwidth_Bps / thinnest, false, x1, p->top, (x1 + x2) / 2,
                      p->top - height, x2, p->top);
     }
@@ -196,7 +202,7 @@ static void draw_links(node_panel *p) {
 static void draw_boxes(node_panel *p) {
     canvas *c = p->d->canvas;
     char text[96], rate[64];
-    bool narrow = p->leaf_count && p->leaves[0].w < 44;
+    double wide = p->leaf_count ? p->leaves[0].w : 0;
     if (strcmp(p->part.scaleup, "nvswitch") == 0) {
         const part_box *last = &p->leaves[p->leaf_count - 1];
         snprintf(text, sizeof text, "NVSwitch: %u GPUs share it, %s each and direction", p->part.scaleup_domain,
@@ -207,7 +213,7 @@ static void draw_boxes(node_panel *p) {
     for (uint32_t i = 0; i < p->leaf_count; i++) {
         const part_box *leaf = &p->leaves[i];
         bool is_gpu = kind_of(p, leaf->vertex) == PW_VERTEX_GPU;
-        snprintf(text, sizeof text, narrow ? (is_gpu ? "G%u" : "N%u") : is_gpu ? "GPU %u" : "NIC %u", leaf->number);
+        snprintf(text, sizeof text, wide < 30 ? "%u" : wide < 44 ? (is_gpu ? "G%u" : "N%u") : is_gpu ? "GPU %u" : "NIC %u", leaf->number);
         canvas_box(c, is_gpu ? "gpu" : "nic", leaf->x, leaf->y, leaf->w, 40, text, NULL, false);
     }
     for (uint32_t i = 0; i < p->hub_count; i++) {
@@ -224,7 +230,9 @@ static void draw_boxes(node_panel *p) {
 
 static void draw_key(node_panel *p, double y) {
     static const char *const classes[] = {"l-nvlink", "l-pcie", "l-socket", "l-port"};
-    static const char *const names[] = {"NVLink, per GPU", "PCIe", "between CPUs", "network port"};
+    pw_link_generation links[PW_LINK_GENERATIONS];
+    pw_cluster_link_generations(p->d->cluster, p->number, links); /* the first is what joins GPUs, where something does */
+    const char *const names[] = {p->part.scaleup_Bps > 0 ? links[0].name : "", "PCIe", "between CPUs", "network port"};
     double rates[4] = {p->part.scaleup_Bps, 0, 0, p->d->network ? p->part.nic_Bps : 0}, x = MARGIN + 14;
     double slowest = 0;
     for (uint32_t i = 0; i < p->link_count; i++) {
@@ -242,7 +250,7 @@ static void draw_key(node_panel *p, double y) {
             rate_text(slowest, text, sizeof text);
             snprintf(low, sizeof low, "%.40s, C2C ", text);
         }
-        snprintf(text, sizeof text, "%s %s%s", names[i], low, rate);
+        snprintf(text, sizeof text, "%.40s%s %s%s", names[i], i == 0 ? ", per GPU" : "", low, rate);
         canvas_line(p->d->canvas, classes[i], 3, false, x, y - 4, x + 26, y - 4);
         canvas_text(p->d->canvas, "note", 's', x + 34, y, text);
         x += 80 + 6.4 * (double)strlen(text);
@@ -250,7 +258,7 @@ static void draw_key(node_panel *p, double y) {
 }
 
 pw_status draw_node(drawing *d, uint32_t part) {
-    node_panel p = {.d = d, .part = pw_cluster_get_part(d->cluster, part), .left = MARGIN + 12, .right = PAGE_WIDTH - MARGIN - 12};
+    node_panel p = {.d = d, .number = part, .part = pw_cluster_get_part(d->cluster, part), .left = MARGIN + 12, .right = PAGE_WIDTH - MARGIN - 12};
     uint32_t leaves = p.part.gpus_per_node + p.part.nics_per_node;
     char head[256], note[160];
     p.first = pw_cluster_gpu_vertex(d->cluster, p.part.first_gpu);

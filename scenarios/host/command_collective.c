@@ -9,9 +9,7 @@
 #include "sim/text.h"
 
 static const pw_option options[] = {
-    {0, "server", "NAME", false, "the server of the cluster: \"DGX H100\"; `podwright catalogue servers` lists them"},
-    {0, "nodes", "N", false, "nodes of the cluster"},
-    {0, "gpus-per-node", "N", false, "GPUs of a node"},
+    PW_CLUSTER_OPTIONS,
     {'b', "minbytes", "SIZE", false, "smallest size (default 8); K, M, G and T are powers of 1024"},
     {'e', "maxbytes", "SIZE", false, "largest size (default 8G)"},
     {'f', "stepfactor", "N", false, "each size is the last one times N (default 2)"},

@@ -5,7 +5,8 @@
 #include "scenarios/host/commands.h"
 #include "scenarios/report/report.h"
 
-static const pw_option options[] = {PW_SCENARIO_OPTIONS,
+static const pw_option options[] = {PW_CLUSTER_OPTIONS,
+                                    PW_SCENARIO_OPTIONS,
                                     {0, "json", NULL, false, "as JSON, schema podwright.describe/1"},
                                     {0, "svg", "FILE", false, "draw the cluster as an SVG picture as well: network, inside of a node"},
                                     {'o', "output", "FILE", false, "write to FILE, whole or not at all"},
@@ -90,7 +91,7 @@ static pw_status draw(pw_host *host, const pw_arguments *arguments, const pw_sce
     char subtitle[256];
     pw_file *file;
     pw_cluster_facts facts = pw_cluster_get_facts(cluster);
-    snprintf(subtitle, sizeof subtitle, "%u nodes, %u GPUs %.80s%s", facts.nodes, facts.gpus, facts.gpu,
+    snprintf(subtitle, sizeof subtitle, "%u node%s, %u GPUs %.80s%s", facts.nodes, facts.nodes == 1 ? "" : "s", facts.gpus, facts.gpu,
              pw_cluster_parts(cluster) > 1 ? " and others" : "");
     PW_TRY(pw_host_open(host, path, &file, error));
     return pw_host_close(file, pw_draw_cluster(cluster, scenario->title, subtitle, arena, file, error), error);
@@ -99,7 +100,8 @@ static pw_status draw(pw_host *host, const pw_arguments *arguments, const pw_sce
 static pw_status describe(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_error *error) {
     pw_scenario scenario;
-    PW_TRY(pw_command_load(host, arguments, catalogue, arena, &scenario, error));
+    PW_TRY(pw_command_load_cluster(host, arguments, arguments->operand_count ? arguments->operands[0] : NULL, catalogue, arena, &scenario,
+                                   error));
     listing fields = {.scenario = &scenario, .arena = arena};
     PW_TRY(list(&fields, &pw_scenario_kind, &scenario.desc, "", error));
     pw_cluster *cluster;
@@ -139,7 +141,9 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 }
 
 const pw_command pw_command_describe = {
-    "describe", "FILE", "shows the cluster of a scenario, and every field with its value and where that comes from",
-    "Nothing is simulated. FILE is a Lua scenario or a file that returns a cluster; \"-\" is standard input.\n"
-    "  podwright describe pod.lua --svg pod.svg\n", options, 1, 1,
+    "describe", "[FILE]", "shows the cluster of a scenario, and every field with its value and where that comes from",
+    "Nothing is simulated. FILE is a Lua scenario or a file that returns a cluster; \"-\" is standard input. Without FILE the options "
+    "describe the cluster.\n"
+    "  podwright describe --server \"DGX H100\" --nodes 64\n"
+    "  podwright describe pod.lua --svg pod.svg\n", options, 0, 1,
     run};

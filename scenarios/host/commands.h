@@ -15,6 +15,10 @@ extern const pw_command pw_command_run, pw_command_collective, pw_command_descri
         {0, "script-memory", "SIZE", false, "memory that the script may use (default 512 MB)"},                          \
         {0, "script-instructions", "N", false, "instructions that the script may run (default 500000000)"},              \
         {0, "script-seconds", "N", false, "seconds that the script may run (default 30)"}
+/* A cluster without a file, or changes to that of a file. */
+#define PW_CLUSTER_OPTIONS                                                                                               \
+    {0, "server", "NAME", false, "the server of the cluster: \"DGX H100\"; `podwright catalogue nodes` lists them"},        \
+        {0, "nodes", "N", false, "nodes of the cluster"}, {0, "gpus-per-node", "N", false, "GPUs of a node"}
 #define PW_HELP_OPTION {'h', "help", NULL, false, "show this help"}
 
 /* Loads the catalogue and the scenario named by the first operand, with those options. */

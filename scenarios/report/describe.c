@@ -22,10 +22,17 @@ static int facts_of(const pw_describe_report *r, fact *facts) {
     pw_cluster_part part = pw_cluster_get_part(cluster, 0);
     pw_longest_route route = pw_wiring_longest_route(cluster);
     double halves_Bps = pw_wiring_scaleup_bisection_Bps(cluster, 0);
+    double memory_bytes = 0, peak_flops = 0;
+    for (uint32_t i = 0; i < pw_cluster_parts(cluster); i++) {
+        pw_cluster_part each = pw_cluster_get_part(cluster, i);
+        memory_bytes += each.device->memory_bytes * each.gpus;
+        peak_flops += each.device->peak_flops[PW_PRECISION_BF16] * each.gpus;
+    }
     int count = 0;
 #define ADD(...) facts[count++] = (fact){__VA_ARGS__}
     ADD("nodes", NULL, pw_cluster_nodes(cluster), PW_UNIT_NONE);
     ADD("gpus", NULL, pw_cluster_gpus(cluster), PW_UNIT_NONE);
+    if (pw_cluster_parts(cluster) > 1) ADD("node_types", NULL, pw_cluster_parts(cluster), PW_UNIT_NONE); /* what follows is the first's */
     ADD("gpu", device->name, NAN, PW_UNIT_NONE);
     ADD("gpus_per_node", NULL, pw_cluster_gpus_per_node(cluster), PW_UNIT_NONE);
     ADD("host", pw_cluster_host(cluster), NAN, PW_UNIT_NONE);
@@ -53,8 +60,8 @@ static int facts_of(const pw_describe_report *r, fact *facts) {
         ADD("latency_of_longest_route", NULL, route.latency_s, PW_UNIT_SECONDS);
     }
     if (route.unreached) ADD("gpu_pairs_without_route", NULL, route.unreached, PW_UNIT_NONE);
-    ADD("memory_of_all_gpus", NULL, device->memory_bytes * pw_cluster_gpus(cluster), PW_UNIT_BYTES);
-    ADD("peak_bf16_of_all_gpus", NULL, device->peak_flops[PW_PRECISION_BF16] * pw_cluster_gpus(cluster), PW_UNIT_FLOPS);
+    ADD("memory_of_all_gpus", NULL, memory_bytes, PW_UNIT_BYTES);
+    ADD("peak_bf16_of_all_gpus", NULL, peak_flops, PW_UNIT_FLOPS);
 #undef ADD
     return count;
 }
