@@ -100,7 +100,7 @@ static void put_switch(round_panel *p, uint32_t i, const char *class, double w) 
 
 static void draw_grid_edge(const round_panel *p, const edge *e, double step_x, double step_y, double widest_Bps) {
     const place *a = &p->places[e->a], *b = &p->places[e->b];
-    double width = 0.8 + 1.2 * e->bandwidth_Bps / widest_Bps;
+    double width = 0.6 + (p->edge_count > 3 * p->count ? 0.4 : 1.2) * e->bandwidth_Bps / widest_Bps;
     if (!a->shown || !b->shown) return;
     double dx = fabs(b->x - a->x), dy = fabs(b->y - a->y);
     if (dx < 1.1 * step_x && dy < 1.1 * step_y) {
@@ -115,9 +115,9 @@ static void draw_grid_edge(const round_panel *p, const edge *e, double step_x, d
 static double draw_grid(round_panel *p) {
     drawing *d = p->d;
     uint32_t columns = p->width < COLUMNS ? p->width : COLUMNS, rows = p->groups < GRID_ROWS ? p->groups : GRID_ROWS;
-    double step_x = (PAGE_WIDTH - 2 * MARGIN - 160) / (double)columns, step_y = 64;
+    double room = PAGE_WIDTH - 2 * MARGIN - 290, step_x = room / columns, step_y = 64; /* cables are counted to the right */
     if (step_x > 110) step_x = 110;
-    double left = PAGE_WIDTH / 2.0 - step_x * (columns - 1) / 2, top = d->y + 60;
+    double left = MARGIN + 50 + room / 2 - step_x * (columns - 1) / 2, top = d->y + 60;
     for (uint32_t i = 0; i < p->count; i++) {
         place *at = &p->places[i];
         at->shown = at->info.index < columns && at->info.group < rows;

@@ -26,7 +26,8 @@ static char *close_text(pw_file *file, int memory) {
     return text;
 }
 
-static char *draw(const char *server, int64_t nodes, const char *topology, double oversubscription) {
+/* more: fields of the network and their values, ended by NULL. */
+static char *draw_with(const char *server, int64_t nodes, const char *topology, double oversubscription, const char *const *more) {
     pw_cluster_desc desc;
     pw_cluster *cluster;
     pw_error error = {0};
@@ -36,11 +37,16 @@ static char *draw(const char *server, int64_t nodes, const char *topology, doubl
     desc.nodes = nodes;
     desc.network.oversubscription = oversubscription;
     for (desc.network.topology = 0; strcmp(pw_topology_names[desc.network.topology], topology) != 0;) desc.network.topology++;
+    for (; more && *more; more += 2) must(pw_description_set_path(&pw_cluster_kind, &desc, more[0], more[1], arena(), &error), &error);
     must(pw_cluster_create(NULL, catalogue(), &desc, &cluster, &error), &error);
     pw_file *file = open_text(&memory);
     must(pw_draw_cluster(cluster, "a <pod> & more", "below", arena(), file, &error), &error);
     pw_cluster_destroy(cluster);
     return close_text(file, memory);
+}
+
+static char *draw(const char *server, int64_t nodes, const char *topology, double oversubscription) {
+    return draw_with(server, nodes, topology, oversubscription, NULL);
 }
 
 static int count(const char *text, const char *what) {
@@ -111,24 +117,54 @@ PW_TEST(equal_clusters_give_equal_bytes) {
     PW_EXPECT(strcmp(a, draw("DGX H100", 129, "rail_optimized", 1)) != 0);
 }
 
-PW_TEST(no_box_of_a_row_lies_on_another) {
-    for (int i = 0; i < CASES; i++) {
-        const char *text = draw(cases[i].server, cases[i].nodes, cases[i].topology, 1);
-        struct { double x, y, w, h; } boxes[256];
-        int found = 0;
-        for (const char *at = text; (at = strstr(at, "<rect class=\"")) && found < 256; at++) {
-            char class[16];
-            double x, y, w, h;
-            if (sscanf(at, "<rect class=\"%15[a-z]\" x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", class, &x, &y, &w, &h) != 5) continue;
-            if (strcmp(class, "panel") == 0 || strcmp(class, "fold") == 0 || strcmp(class, "nvswitch") == 0) continue;
-            for (int other = 0; other < found; other++)
-                PW_EXPECT(x >= boxes[other].x + boxes[other].w || boxes[other].x >= x + w || y >= boxes[other].y + boxes[other].h ||
-                          boxes[other].y >= y + h);
-            PW_EXPECT(x >= 24 && x + w <= 1176 && w > 8 && h > 8);
-            boxes[found].x = x, boxes[found].y = y, boxes[found].w = w, boxes[found].h = h;
-            found++;
-        }
-        PW_EXPECT(found > 12);
+/* Boxes that are no ground and no part of a stack lie apart, within the page. */
+static void check_boxes(const char *text, int least) {
+    struct { double x, y, w, h; } boxes[256];
+    int found = 0;
+    for (const char *at = text; (at = strstr(at, "<rect class=\"")) && found < 256; at++) {
+        char class[16];
+        double x, y, w, h;
+        if (sscanf(at, "<rect class=\"%15[a-z]\" x=\"%lf\" y=\"%lf\" width=\"%lf\" height=\"%lf\"", class, &x, &y, &w, &h) != 5) continue;
+        if (strcmp(class, "panel") == 0 || strcmp(class, "fold") == 0 || strcmp(class, "nvswitch") == 0) continue;
+        for (int other = 0; other < found; other++)
+            PW_EXPECT(x >= boxes[other].x + boxes[other].w || boxes[other].x >= x + w || y >= boxes[other].y + boxes[other].h ||
+                      boxes[other].y >= y + h);
+        PW_EXPECT(x >= 24 && x + w <= 1176 && w > 8 && h > 8);
+        boxes[found].x = x, boxes[found].y = y, boxes[found].w = w, boxes[found].h = h;
+        found++;
+    }
+    PW_EXPECT(found > least);
+}
+
+PW_TEST(no_box_lies_on_another) {
+    for (int i = 0; i < CASES; i++) check_boxes(draw(cases[i].server, cases[i].nodes, cases[i].topology, 1), 12);
+}
+
+PW_TEST(switches_of_one_tier_stand_in_a_grid_in_groups_or_on_a_circle) {
+    static const char *const square[] = {"network.dims", "8,8", NULL}, *const cube[] = {"network.dims", "16,3,5", NULL};
+    static const char *const groups[] = {"network.group_switches", "8", "network.global_links", "4", "network.nodes_per_switch", "4", NULL};
+    const struct {
+        const char *topology;
+        const char *const *more;
+        int64_t nodes;
+        int switches, groups, spines, curves, lines; /* boxes of each; lines of trunks */
+    } networks[] = {{"torus", square, 64, 64, 0, 0, 16, 112},     /* 2 x 8 rings of 7 lines and a curve */
+                    {"torus", cube, 240, 96, 0, 0, -1, -1},       /* 12 columns, 8 rows of them */
+                    {"hyperx", square, 64, 64, 0, 0, 2 * 8 * 21, 112},
+                    {"ring", NULL, 24, 24, 0, 0, 0, 24},
+                    {"hypercube", NULL, 16, 16, 0, 0, 0, 32},
+                    {"fully_connected", NULL, 12, 12, 0, 0, 0, 66},
+                    {"dragonfly", groups, 288, 8, 9, 0, 0, 28},
+                    {"dragonfly_plus", groups, 288, 8, 9, 8, 0, 64}};
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+        const char *text = draw_with("DGX H100", networks[i].nodes, networks[i].topology, 1, networks[i].more);
+        PW_EXPECT(is_balanced(text) && count(text, "nan") == 0);
+        PW_EXPECT(count(text, "<rect class=\"leaf\"") == networks[i].switches);
+        PW_EXPECT(count(text, "<rect class=\"core\"") == networks[i].groups);
+        PW_EXPECT(count(text, "<rect class=\"spine\"") == networks[i].spines);
+        PW_EXPECT(networks[i].curves < 0 || count(text, "<path class=\"l-port\"") == networks[i].curves);
+        PW_EXPECT(networks[i].lines < 0 || count(text, "<line class=\"l-trunk\"") == networks[i].lines);
+        check_boxes(text, 12);
     }
 }
 
