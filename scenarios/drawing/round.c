@@ -128,9 +128,9 @@ static double draw_grid(round_panel *p) {
     for (uint32_t i = 0; i < p->count; i++)
         if (p->places[i].shown) put_switch(p, i, "leaf", fmin(64, step_x - 20));
     double height = 60 + step_y * (rows - 1) + 13 + 40;
-    char columns_text[64];
-    snprintf(columns_text, sizeof columns_text, columns < p->width || rows < p->groups ? "; %u of %u columns and %u of %u rows shown" : "",
-             columns, p->width, rows, p->groups);
+    char columns_text[96] = "";
+    if (columns < p->width || rows < p->groups)
+        snprintf(columns_text, sizeof columns_text, "; %u of %u columns and %u of %u rows shown", columns, p->width, rows, p->groups);
     canvas_print(d->canvas, "note", 's', MARGIN + 14, d->y + height - 12,
                  "%u ports of nodes at a switch; curves pass others or close a ring%s", p->places[0].ports, columns_text);
     return height;
@@ -177,8 +177,8 @@ static pw_status draw_all_on_circle(round_panel *p, double *height) {
     for (uint32_t i = 0; i < count; i++) members[i] = i;
     *height = 2 * radius + 100;
     draw_circle(p, PAGE_WIDTH / 2.0, d->y + 40 + radius, radius, members, count, "leaf");
-    char more[64];
-    snprintf(more, sizeof more, count < p->count ? "; the first %u of %u shown" : "", count, p->count);
+    char more[64] = "";
+    if (count < p->count) snprintf(more, sizeof more, "; the first %u of %u shown", count, p->count);
     canvas_print(d->canvas, "note", 's', MARGIN + 14, d->y + *height - 12, "%u ports of nodes at a switch%s", p->places[0].ports, more);
     return PW_OK;
 }
