@@ -35,7 +35,7 @@ static int busiest(const pw_sweep_report *r, const double *loads, double bytes, 
 }
 
 static void put_figure(pw_file *file, const char *name, const char *value, const char *text) {
-    pw_file_print(file, "  %-14s %12s  %s\n", name, value, text);
+    pw_file_print(file, "  %-15s %12s  %s\n", name, value, text);
 }
 
 static void put_seconds(pw_file *file, const char *name, double value_s, const char *text) {
@@ -66,6 +66,11 @@ static void put_times(const pw_sweep_report *r, const pw_sweep_row *row, pw_file
     put_seconds(file, "cut bound", cost->floor_s, "what the group's busiest link needs at least for the bytes");
     put_rate(file, "protocol cap", cost->cap_Bps, "of S, while bytes flow");
     if (cost->floor_s > 0) put_rate(file, "links allow", (double)row->bytes / cost->floor_s, "of S, alone on the fabric");
+    if (row->library.algorithm) {
+        snprintf(text, sizeof text, "its own cost model, by which it chooses: %s, %s, %u channels", row->library.algorithm,
+                 row->library.protocol, row->library.channels);
+        put_seconds(file, "library expects", row->library.time_s, text);
+    }
     snprintf(text, sizeof text, "%.4g", cost->sms);
     if (cost->sms > 0) put_figure(file, "SMs held", text, "of each GPU while it runs");
     put_rate(file, "HBM traffic", cost->memory_Bps, "of each GPU while it runs");
@@ -77,12 +82,12 @@ static void put_times(const pw_sweep_report *r, const pw_sweep_row *row, pw_file
 
 static void put_shape(const pw_sweep_report *r, const pw_group_shape *shape, pw_file *file) {
     char text[64];
-    pw_file_print(file, "  %-14s %12u  %u %s, %s%u in each\n", "ranks", shape->members, shape->domains,
+    pw_file_print(file, "  %-15s %12u  %u %s, %s%u in each\n", "ranks", shape->members, shape->domains,
                   shape->domains > 1 ? "NVLink domains or nodes" : "NVLink domain or node", shape->even ? "" : "at most ", shape->per_domain);
-    if (r->config->groups.count > 1) pw_file_print(file, "  %-14s %12u  at once\n", "groups", r->config->groups.count);
+    if (r->config->groups.count > 1) pw_file_print(file, "  %-15s %12u  at once\n", "groups", r->config->groups.count);
     put_rate(file, "scale-up", shape->scaleup_Bps, "payload of a GPU inside its domain");
     put_rate(file, "network", shape->network_Bps, "payload of a GPU towards other domains");
-    pw_file_print(file, "  %-14s %12s  the longest hop between neighbours\n", "hop",
+    pw_file_print(file, "  %-15s %12s  the longest hop between neighbours\n", "hop",
                   pw_layout_seconds(shape->latency_s, text, sizeof text));
 }
 

@@ -132,9 +132,13 @@ static pw_status add_costs(run *r, pw_error *error) {
     const pw_sweep_config *config = r->config;
     pw_group_shape shape;
     PW_TRY(pw_collective_shape(config->collectives, config->groups.gpus, config->groups.size, &shape, error));
-    for (uint32_t i = 0; i < config->size_count; i++)
-        PW_TRY(pw_collective_cost_of(config->collectives, config->kind, config->algorithm, &shape, (double)config->sizes[i],
-                                     &r->rows[i].cost, error));
+    for (uint32_t i = 0; i < config->size_count; i++) {
+        pw_sweep_row *row = &r->rows[i];
+        double bytes = (double)config->sizes[i];
+        PW_TRY(pw_collective_cost_of(config->collectives, config->kind, config->algorithm, &shape, bytes, &row->cost, error));
+        if (!pw_collective_library_estimate(config->collectives, config->kind, &shape, bytes, &row->library))
+            row->library = (pw_library_estimate){0};
+    }
     return PW_OK;
 }
 

@@ -82,6 +82,7 @@ typedef struct pw_sweep_row {
     double time_s;                /* mean over ranks, as nccl-tests */
     double fastest_s, slowest_s;  /* of the groups */
     pw_collective_cost cost;      /* of the first group, alone on the fabric */
+    pw_library_estimate library;  /* what the communication library expects itself; algorithm NULL: nothing */
     pw_sweep_limit limit;
     pw_link link;                 /* the busiest; PW_NONE: nothing crosses a link */
     uint32_t alike;               /* links that carry as much as it, for it stands for its twins; 1: it alone */

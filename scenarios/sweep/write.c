@@ -1,4 +1,5 @@
 /* A sweep as JSON in the shape of nccl-tests' report, version 3, and as CSV. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +68,14 @@ static void put_own(pw_json *json, const pw_sweep_report *r, const pw_part_names
     pw_json_number(json, "cut_bound_s", row->cost.floor_s);
     pw_json_number(json, "fastest_group_s", row->fastest_s);
     pw_json_number(json, "slowest_group_s", row->slowest_s);
+    if (row->library.algorithm) {
+        pw_json_object(json, "library_expects");
+        pw_json_number(json, "time_s", row->library.time_s);
+        pw_json_text(json, "algorithm", row->library.algorithm);
+        pw_json_text(json, "protocol", row->library.protocol);
+        pw_json_integer(json, "channels", row->library.channels);
+        pw_json_end(json);
+    }
     pw_json_text(json, "limit", pw_sweep_limit_names[row->limit]);
     if (row->link != PW_NONE) {
         const pw_link_info *link = pw_fabric_link(pw_cluster_fabric(r->config->cluster), row->link);
@@ -145,7 +154,7 @@ pw_status pw_sweep_json(const pw_sweep_report *r, pw_arena *arena, pw_file *file
 pw_status pw_sweep_csv(const pw_sweep_report *r, pw_arena *arena, pw_file *file, pw_error *error) {
     static const char *const columns[] = {"collective", "ranks", "groups", "size_bytes", "time_s", "algbw_Bps", "busbw_Bps",
                                           "algorithm", "latency_s", "alone_s", "cut_bound_s", "slowest_group_s", "limit",
-                                          "link_kind", "link_from", "link_to", "links_alike", "link_Bps", "utilisation"};
+                                          "link_kind", "link_from", "link_to", "links_alike", "link_Bps", "utilisation", "library_algorithm", "library_protocol", "library_s"};
     const pw_fabric *fabric = pw_cluster_fabric(r->config->cluster);
     double factor = pw_collective_bus_factor(r->config->kind, r->config->groups.size);
     pw_part_names names;
@@ -176,6 +185,9 @@ pw_status pw_sweep_csv(const pw_sweep_report *r, pw_arena *arena, pw_file *file,
         pw_file_csv_integer(file, row->alike);
         pw_file_csv_number(file, link ? link->bandwidth_Bps : 0);
         pw_file_csv_number(file, row->busy);
+        pw_file_csv_text(file, row->library.algorithm ? row->library.algorithm : "");
+        pw_file_csv_text(file, row->library.algorithm ? row->library.protocol : "");
+        pw_file_csv_number(file, row->library.algorithm ? row->library.time_s : NAN);
         pw_file_csv_end(file);
     }
     return PW_OK;
