@@ -14,43 +14,54 @@ enum {
     PACKET_MARKED = 1, /* ECN */
     PACKET_HEADER = 2, /* trimmed: its payload is gone */
     PACKET_LAST = 4,   /* of its flow, the one that may be short */
+    PACKET_MOST = (1 << 25) - 1, /* bytes */
     PAUSE_BYTES = 64,  /* a pause frame, IEEE 802.1Qbb */
 };
 
+/* 32 bytes, so that two share a line of the cache. */
 typedef struct packet {
     pw_time at;        /* when the next node has what it needs of it */
     pw_time tail;      /* when its last byte is there */
     uint32_t next;     /* in its list */
     uint32_t flow;
     uint32_t hop;      /* its place in run.hops: the link it queues for or is on */
-    uint32_t bytes;
-    uint32_t flags;
+    uint32_t bytes : 25, flags : 7;
 } packet;
 
 typedef struct list {
     uint32_t head, tail;
 } list;
 
+/* What every packet touches: two lines of the cache. */
 typedef struct port {
     list data, urgent, wire;
     pw_time free_at;          /* the transmitter is busy until then */
     pw_time wake_at;          /* of the wake event; PW_TIME_MAX: none */
     pw_event_id wake;
     pw_time latency;
-    double ticks_per_byte;
     double queued;            /* bytes of data before the transmitter */
+
+    double ticks_per_byte;
     uint32_t injector;        /* index; PW_NONE: no host sends here */
     uint32_t vertex;          /* where its queue is */
+    double bytes;             /* sent */
+    uint64_t packets;         /* sent */
+    double peak, found;       /* largest queue; sum of what arriving data found */
+    uint64_t arrived;         /* data packets that came to its queue */
     bool paused;              /* by the other end */
-    bool pausing;             /* as an ingress: its sender was told to pause */
+} port;
+_Static_assert(sizeof(packet) == 32 && sizeof(port) == 128, "a packet is half a line of the cache, a port two");
+
+/* The rest of a port: PFC and counts. */
+typedef struct port_rest {
     uint32_t reverse;         /* the link the other way; PW_NONE */
+    bool pausing;             /* as an ingress: its sender was told to pause */
     double ingress;           /* bytes that came over it and wait in the switch at its end */
     double pause_limit;       /* ingress beyond this is lost */
     pw_time paused_since;
-    double peak;
-    uint64_t arrived;         /* data packets that came to its queue */
-    pw_packet_link stats;
-} port;
+    double paused_s;
+    uint64_t marks, trims, pauses;
+} port_rest;
 
 /* One way of a flow into the fabric: its paths that begin with the same link. */
 typedef struct lane {
@@ -119,9 +130,11 @@ typedef struct run {
     const pw_traffic *traffic;
     pw_sim *sim;
     pw_random marks;
-    port *ports;
+    port *ports;     /* in port_memory, from the beginning of a line of the cache on */
+    port_rest *rest;
+    char *port_memory;
     uint32_t port_count;
-    double *buffers; /* [vertices]: bytes in the queues of a switch */
+    double *buffers; /* [vertices]: bytes in the queues of a switch; NULL: they have no limit */
     packet *packets;
     size_t packet_capacity;
     uint32_t packet_count, packet_free, packets_live;

@@ -78,13 +78,15 @@ static void swap_paths(run *x, const flow_run *f, uint32_t a, uint32_t b) {
 
 /* Sum of the rates of the different links with which the flow's paths begin, or end. */
 static double rate_of_ends(run *x, const flow_run *f, bool first) {
+    enum { MOST_ENDS = 64 };
+    uint32_t known[MOST_ENDS], count = 0;
     double ticks_per_s = pw_sim_ticks_per_second(x->sim), sum = 0;
-    uint32_t paths = (uint32_t)x->desc->paths;
-    for (uint32_t k = 0; k < paths; k++) {
-        uint32_t link = first ? *path_links(x, f, k) : last_link(path_links(x, f, k));
-        bool known = false;
-        for (uint32_t j = 0; j < k && !known; j++) known = (first ? *path_links(x, f, j) : last_link(path_links(x, f, j))) == link;
-        if (!known) sum += ticks_per_s / x->ports[link].ticks_per_byte;
+    for (uint32_t k = 0; k < (uint32_t)x->desc->paths && count < MOST_ENDS; k++) {
+        uint32_t link = first ? *path_links(x, f, k) : last_link(path_links(x, f, k)), at = 0;
+        while (at < count && known[at] != link) at++;
+        if (at < count) continue;
+        known[count++] = link;
+        sum += ticks_per_s / x->ports[link].ticks_per_byte;
     }
     return sum;
 }
@@ -292,7 +294,7 @@ static uint32_t take_packet(run *x, uint32_t lane_index, pw_time now) {
     const uint32_t *links = path_links(x, f, l->first_path + l->turn);
     if (++l->turn == l->paths) l->turn = 0;
     x->packets[taken] = (packet){.tail = now, .next = PW_NONE, .flow = l->flow, .hop = (uint32_t)(links - x->hops),
-                                 .bytes = last ? f->last_bytes : x->full_bytes, .flags = last ? PACKET_LAST : 0};
+                                 .bytes = (last ? f->last_bytes : x->full_bytes) & PACKET_MOST, .flags = last ? PACKET_LAST : 0};
     x->sent++;
     pw_time next = now + service(&x->ports[*links], x->packets[taken].bytes); /* behind flows that became ready meanwhile */
     if (x->desc->transport == PW_TRANSPORT_CREDIT) f->credits--;

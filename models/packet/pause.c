@@ -39,7 +39,7 @@ pw_status pause_open(run *x, pw_error *error) {
             if (by_key(&ways[middle], &wanted) < 0) low = middle + 1;
             else high = middle;
         }
-        if (low < x->port_count && ways[low].key == wanted.key) x->ports[l].reverse = ways[low].link;
+        if (low < x->port_count && ways[low].key == wanted.key) x->rest[l].reverse = ways[low].link;
     }
     pw_free(x->allocator, ways, x->port_count * sizeof *ways + 1);
     return PW_OK;
@@ -52,23 +52,24 @@ static void paused(pw_sim *sim, void *object, uint64_t argument) {
     bool pause = argument & 1;
     if (p->paused == pause) return;
     p->paused = pause;
+    port_rest *rest = &x->rest[index];
     if (pause) {
-        p->paused_since = pw_sim_now(sim);
-        p->stats.pauses++;
+        rest->paused_since = pw_sim_now(sim);
+        rest->pauses++;
         return;
     }
-    p->stats.paused_s += pw_time_to_seconds(pw_sim_now(sim) - p->paused_since, pw_sim_ticks_per_second(sim));
+    rest->paused_s += pw_time_to_seconds(pw_sim_now(sim) - rest->paused_since, pw_sim_ticks_per_second(sim));
     port_kick(x, index);
 }
 
 static void tell(run *x, uint32_t from, bool pause) {
-    const port *p = &x->ports[from], *back = p->reverse == PW_NONE ? p : &x->ports[p->reverse];
+    const port *p = &x->ports[from], *back = x->rest[from].reverse == PW_NONE ? p : &x->ports[x->rest[from].reverse];
     pw_time now = pw_sim_now(x->sim), wait = back != p && back->free_at > now ? back->free_at - now : 0;
     pw_event_after(x->sim, wait + service(back, PAUSE_BYTES) + back->latency, paused, x, (uint64_t)from << 1 | pause);
 }
 
 bool ingress_admit(run *x, uint32_t from, uint32_t bytes) {
-    port *p = &x->ports[from];
+    port_rest *p = &x->rest[from];
     if (p->ingress + bytes > p->pause_limit) return false;
     p->ingress += bytes;
     if (p->ingress > x->desc->pause_bytes && !p->pausing) {
@@ -79,7 +80,7 @@ bool ingress_admit(run *x, uint32_t from, uint32_t bytes) {
 }
 
 void ingress_leave(run *x, uint32_t from, uint32_t bytes) {
-    port *p = &x->ports[from];
+    port_rest *p = &x->rest[from];
     p->ingress -= bytes;
     if (p->pausing && p->ingress <= x->desc->resume_bytes) {
         p->pausing = false;

@@ -10,23 +10,28 @@
 static void arrival(pw_sim *sim, void *object, uint64_t index);
 static void wake(pw_sim *sim, void *object, uint64_t index);
 
+enum { LINE = 64 }; /* of the cache */
+
 pw_status ports_open(run *x, pw_error *error) {
     const pw_fabric *fabric = x->config->fabric;
     x->port_count = pw_fabric_links(fabric);
-    x->ports = pw_alloc_zero(x->allocator, x->port_count * sizeof *x->ports + 1);
-    x->buffers = pw_alloc_zero(x->allocator, pw_fabric_vertices(fabric) * sizeof *x->buffers + 1);
-    if (!x->ports || !x->buffers) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the queues of %u links", x->port_count);
+    x->port_memory = pw_alloc_zero(x->allocator, x->port_count * sizeof *x->ports + LINE);
+    x->rest = pw_alloc_zero(x->allocator, x->port_count * sizeof *x->rest + 1);
+    bool limited = x->desc->buffer_bytes < INFINITY;
+    if (limited) x->buffers = pw_alloc_zero(x->allocator, pw_fabric_vertices(fabric) * sizeof *x->buffers + 1);
+    if (!x->port_memory || !x->rest || (limited && !x->buffers))
+        return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the queues of %u links", x->port_count);
+    x->ports = (port *)(void *)(x->port_memory + LINE - (uintptr_t)x->port_memory % LINE);
     double ticks_per_s = pw_sim_ticks_per_second(x->sim);
     for (uint32_t l = 0; l < x->port_count; l++) {
         const pw_link_info *info = pw_fabric_link(fabric, l);
-        port *p = &x->ports[l];
-        *p = (port){.data = {PW_NONE, PW_NONE}, .urgent = {PW_NONE, PW_NONE}, .wire = {PW_NONE, PW_NONE}, .wake_at = PW_TIME_MAX,
-                    .latency = pw_sim_ticks(x->sim, info->latency_s), .ticks_per_byte = ticks_per_s / info->bandwidth_Bps,
-                    .injector = PW_NONE, .vertex = info->from, .reverse = PW_NONE};
+        x->ports[l] = (port){.data = {PW_NONE, PW_NONE}, .urgent = {PW_NONE, PW_NONE}, .wire = {PW_NONE, PW_NONE}, .wake_at = PW_TIME_MAX,
+                             .latency = pw_sim_ticks(x->sim, info->latency_s), .ticks_per_byte = ticks_per_s / info->bandwidth_Bps,
+                             .injector = PW_NONE, .vertex = info->from};
         double headroom = isnan(x->desc->headroom_bytes)
                               ? pw_packet_headroom(info->bandwidth_Bps, info->latency_s, x->desc->packet_bytes)
                               : x->desc->headroom_bytes;
-        p->pause_limit = x->desc->pause_bytes + headroom;
+        x->rest[l] = (port_rest){.reverse = PW_NONE, .pause_limit = x->desc->pause_bytes + headroom};
     }
     return x->desc->pfc ? pause_open(x, error) : PW_OK;
 }
@@ -61,8 +66,8 @@ static void send(run *x, uint32_t index, uint32_t packet_index) {
         if (head < k->at) k->at = head;
     }
     p->free_at = done;
-    p->stats.bytes += k->bytes;
-    p->stats.packets++;
+    p->bytes += k->bytes;
+    p->packets++;
     bool idle = p->wire.head == PW_NONE;
     list_push(&p->wire, x->packets, packet_index);
     if (idle) pw_event_at(x->sim, k->at, 0, arrival, x, index);
@@ -92,12 +97,12 @@ static uint32_t take(run *x, port *p) {
     if (p->data.head == PW_NONE) return p->injector == PW_NONE ? PW_NONE : injector_take(x, p->injector, pw_sim_now(x->sim));
     uint32_t taken = list_pop(&p->data, x->packets);
     packet *k = &x->packets[taken];
-    if (marked(x, p)) {
+    if (!(k->flags & PACKET_MARKED) && marked(x, p)) {
         k->flags |= PACKET_MARKED;
-        p->stats.marks++;
+        x->rest[p - x->ports].marks++;
     }
     p->queued -= k->bytes;
-    x->buffers[p->vertex] -= k->bytes;
+    if (x->buffers) x->buffers[p->vertex] -= k->bytes;
     if (x->desc->pfc) ingress_leave(x, x->hops[k->hop - 1], k->bytes);
     return taken;
 }
@@ -146,15 +151,15 @@ static void enqueue(run *x, uint32_t index, uint32_t packet_index) {
     packet *k = &x->packets[packet_index];
     if (!(k->flags & PACKET_HEADER)) {
         bool full = p->queued + k->bytes > x->desc->queue_bytes;
-        bool no_buffer = x->buffers[p->vertex] + k->bytes > x->desc->buffer_bytes;
+        bool no_buffer = x->buffers && x->buffers[p->vertex] + k->bytes > x->desc->buffer_bytes;
         if (full || no_buffer) {
             if (x->desc->transport != PW_TRANSPORT_CREDIT) {
                 lose(x, index, packet_index, full ? "room in the queue" : "buffer in the switch");
                 return;
             }
             k->flags |= PACKET_HEADER;
-            k->bytes = x->header_bytes;
-            p->stats.trims++;
+            k->bytes = x->header_bytes & PACKET_MOST;
+            x->rest[index].trims++;
         } else if (x->desc->pfc && !ingress_admit(x, x->hops[k->hop - 1], k->bytes)) {
             lose(x, index, packet_index, "headroom");
             return;
@@ -163,10 +168,10 @@ static void enqueue(run *x, uint32_t index, uint32_t packet_index) {
     if (k->flags & PACKET_HEADER) {
         list_push(&p->urgent, x->packets, packet_index);
     } else {
-        p->stats.mean_bytes += p->queued; /* a sum until the end */
+        p->found += p->queued;
         p->arrived++;
         p->queued += k->bytes;
-        x->buffers[p->vertex] += k->bytes;
+        if (x->buffers) x->buffers[p->vertex] += k->bytes;
         list_push(&p->data, x->packets, packet_index);
     }
     port_kick(x, index);
@@ -177,10 +182,14 @@ static void arrival(pw_sim *sim, void *object, uint64_t index) {
     run *x = object;
     port *p = &x->ports[index];
     uint32_t taken = list_pop(&p->wire, x->packets);
-    if (p->wire.head != PW_NONE) pw_event_at(sim, x->packets[p->wire.head].at, 0, arrival, x, index);
-    x->hops_done++;
     packet *k = &x->packets[taken];
     uint32_t next = x->hops[++k->hop];
+    if (next != PW_NONE) {
+        __builtin_prefetch(&x->ports[next]);
+        __builtin_prefetch(&x->ports[next].ticks_per_byte);
+    }
+    if (p->wire.head != PW_NONE) pw_event_at(sim, x->packets[p->wire.head].at, 0, arrival, x, index);
+    x->hops_done++;
     if (next == PW_NONE) packet_arrive(x, taken);
     else enqueue(x, next, taken);
 }

@@ -50,7 +50,8 @@ static pw_status check(const pw_packet_config *config, const pw_packet_desc *des
 static void close_run(run *x) {
     const pw_allocator *a = x->allocator;
     uint32_t flows = x->traffic->count;
-    pw_free(a, x->ports, x->port_count * sizeof *x->ports + 1);
+    pw_free(a, x->port_memory, x->port_count * sizeof *x->ports + 64);
+    pw_free(a, x->rest, x->port_count * sizeof *x->rest + 1);
     pw_free(a, x->buffers, pw_fabric_vertices(x->config->fabric) * sizeof *x->buffers + 1);
     pw_free(a, x->packets, x->packet_capacity * sizeof *x->packets);
     pw_free(a, x->hops, x->hop_capacity * sizeof *x->hops);
@@ -86,14 +87,15 @@ static pw_status collect(run *x, pw_arena *arena, pw_packet_result *result, pw_e
     }
     result->fullest = PW_NONE;
     for (uint32_t l = 0; l < x->port_count; l++) {
-        port *p = &x->ports[l];
-        p->stats.peak_bytes = p->peak;
-        if (p->arrived > 0) p->stats.mean_bytes /= (double)p->arrived;
-        result->links[l] = p->stats;
-        result->marks += p->stats.marks;
-        result->trims += p->stats.trims;
-        result->pauses += p->stats.pauses;
-        result->paused_s += p->stats.paused_s;
+        const port *p = &x->ports[l];
+        const port_rest *rest = &x->rest[l];
+        result->links[l] = (pw_packet_link){.bytes = p->bytes, .peak_bytes = p->peak, .mean_bytes = p->arrived > 0 ? p->found / (double)p->arrived : 0,
+                                            .paused_s = rest->paused_s, .packets = p->packets, .marks = rest->marks, .trims = rest->trims,
+                                            .pauses = rest->pauses};
+        result->marks += rest->marks;
+        result->trims += rest->trims;
+        result->pauses += rest->pauses;
+        result->paused_s += rest->paused_s;
         if (p->peak > 0 && (result->fullest == PW_NONE || p->peak > x->ports[result->fullest].peak)) result->fullest = l;
     }
     result->packets = x->sent;
