@@ -25,7 +25,7 @@ static void resend(pw_sim *sim, void *object, uint64_t argument) {
 
 static void ask(run *x, uint32_t index) {
     flow_run *f = &x->flows[index];
-    receiver *r = &x->receivers[f->to];
+    receiver *r = &x->receivers[f->receiver];
     if (f->asking || !f->ungranted || f->under_way >= window_of(x)) return;
     f->asking = true;
     f->ask_next = PW_NONE;
@@ -34,9 +34,9 @@ static void ask(run *x, uint32_t index) {
     r->asking.tail = index;
 }
 
-static void grant(pw_sim *sim, void *object, uint64_t end) {
+static void grant(pw_sim *sim, void *object, uint64_t number) {
     run *x = object;
-    receiver *r = &x->receivers[end];
+    receiver *r = &x->receivers[number];
     r->waiting = false;
     uint32_t index = r->asking.head;
     if (index == PW_NONE) return;
@@ -50,17 +50,17 @@ static void grant(pw_sim *sim, void *object, uint64_t end) {
     r->next_at = pw_sim_now(sim) + f->grant_interval;
     if (r->asking.head == PW_NONE) return;
     r->waiting = true;
-    pw_event_at(sim, r->next_at, 0, grant, x, end);
+    pw_event_at(sim, r->next_at, 0, grant, x, number);
 }
 
-static void serve(run *x, uint32_t end) {
-    receiver *r = &x->receivers[end];
+static void serve(run *x, uint32_t number) {
+    receiver *r = &x->receivers[number];
     if (r->waiting || r->asking.head == PW_NONE) return;
     if (r->next_at > pw_sim_now(x->sim)) {
         r->waiting = true;
-        pw_event_at(x->sim, r->next_at, 0, grant, x, end);
+        pw_event_at(x->sim, r->next_at, 0, grant, x, number);
     } else {
-        grant(x->sim, x, end);
+        grant(x->sim, x, number);
     }
 }
 
@@ -80,5 +80,5 @@ void credit_arrived(run *x, uint32_t index, uint32_t flags) {
         pw_event_after(x->sim, f->control, resend, x, (uint64_t)index << 1 | ((flags & PACKET_LAST) != 0));
     }
     ask(x, index);
-    serve(x, f->to);
+    serve(x, f->receiver);
 }

@@ -48,6 +48,7 @@ typedef struct port {
     uint64_t packets;         /* sent */
     double peak, found;       /* largest queue; sum of what arriving data found */
     uint64_t arrived;         /* data packets that came to its queue */
+    float scale;              /* of thresholds, by the link's rate */
     bool paused;              /* by the other end */
 } port;
 _Static_assert(sizeof(packet) == 32 && sizeof(port) == 128, "a packet is half a line of the cache, a port two");
@@ -57,7 +58,7 @@ typedef struct port_rest {
     uint32_t reverse;         /* the link the other way; PW_NONE */
     bool pausing;             /* as an ingress: its sender was told to pause */
     double ingress;           /* bytes that came over it and wait in the switch at its end */
-    double pause_limit;       /* ingress beyond this is lost */
+    double pause_at, resume_at, pause_limit; /* ingress: pauses above, resumes at or below, is lost beyond */
     pw_time paused_since;
     double paused_s;
     uint64_t marks, trims, pauses;
@@ -98,6 +99,7 @@ typedef struct flow_run {
     uint32_t waits;                   /* flows it still waits for */
     pw_time start, finish, notice_at;
     pw_time control;                  /* of a small packet back to the sender */
+    uint32_t receiver;                /* who hands out its credits */
     pw_time grant_interval;           /* of the receiver, when this flow's turn comes */
     double ways_Bps;                  /* sum of the rates of its first links, or of its last links if less */
     pw_time least;                    /* latency of its shortest path */
@@ -111,7 +113,7 @@ typedef struct rate_run {
     int64_t by_timer, by_bytes; /* rises since the last notice */
 } rate_run;
 
-/* A receiver that hands out credits. */
+/* A receiver that hands out credits for a link, or for all links by which a flow's paths end: then it has the number of the first. */
 typedef struct receiver {
     list asking; /* flows, by ask_next */
     pw_time next_at;
@@ -149,7 +151,7 @@ typedef struct run {
     size_t injector_count, injector_capacity;
     flow_run *flows;
     rate_run *rates;     /* dcqcn */
-    receiver *receivers; /* credit: [ends] */
+    receiver *receivers; /* credit: [links]: one for each link into an end, so that its slow links do not hold up its fast ones */
     due *dues;           /* flows that wait for nothing, by start */
     uint32_t due_next, due_count;
     uint32_t *after, *after_list; /* [flows + 1]: who waits for a flow */

@@ -123,6 +123,11 @@ static bool set_lanes(run *x, uint32_t index) {
     }
     double out_Bps = rate_of_ends(x, f, true), in_Bps = rate_of_ends(x, f, false);
     f->ways_Bps = out_Bps < in_Bps ? out_Bps : in_Bps;
+    f->receiver = last_link(path_links(x, f, 0));
+    for (uint32_t k = 1; k < paths; k++) {
+        uint32_t link = last_link(path_links(x, f, k));
+        if (link < f->receiver) f->receiver = link;
+    }
     f->grant_interval = pw_sim_ticks(x->sim, x->full_bytes / (in_Bps * x->desc->pace));
     return true;
 }
@@ -213,9 +218,9 @@ pw_status flows_open(run *x, pw_error *error) {
     x->flows = pw_alloc_zero(x->allocator, t->count * sizeof *x->flows + 1);
     x->dues = pw_alloc(x->allocator, t->count * sizeof *x->dues + 1);
     if (rated) x->rates = pw_alloc_zero(x->allocator, t->count * sizeof *x->rates + 1);
-    if (credited) x->receivers = pw_alloc(x->allocator, x->config->ends * sizeof *x->receivers + 1);
+    if (credited) x->receivers = pw_alloc(x->allocator, x->port_count * sizeof *x->receivers + 1);
     if (!x->flows || !x->dues || (rated && !x->rates) || (credited && !x->receivers)) return no_memory(error, t->count);
-    for (uint32_t r = 0; credited && r < x->config->ends; r++) x->receivers[r] = (receiver){.asking = {PW_NONE, PW_NONE}};
+    for (uint32_t r = 0; credited && r < x->port_count; r++) x->receivers[r] = (receiver){.asking = {PW_NONE, PW_NONE}};
     uint32_t longest;
     PW_TRY(longest_path(x, &longest, error));
     x->stride = longest + 2;

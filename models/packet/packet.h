@@ -47,6 +47,8 @@ typedef struct pw_packet_desc {
     double packet_bytes;        /* of a full packet with its header */
     double header_bytes;        /* of each packet; bytes of a trimmed one. The network's efficiency has paid for headers when 0 */
     int64_t paths;              /* 1: one path per flow, by hash (ECMP); more: packets take them in turn (spray) */
+    double port_Bps;            /* thresholds below but buffer_bytes are for a link of this rate, of others in proportion (a link may stand for
+                                   many parallel cables); 0: the same for all links */
     double queue_bytes;         /* limit of an output queue; infinite: none */
     double buffer_bytes;        /* limit of all queues of a switch; infinite: none */
     double mark_from, mark_to;  /* ECN: bytes in the queue at which marking begins and is certain; infinite: no marks */

@@ -72,7 +72,7 @@ bool ingress_admit(run *x, uint32_t from, uint32_t bytes) {
     port_rest *p = &x->rest[from];
     if (p->ingress + bytes > p->pause_limit) return false;
     p->ingress += bytes;
-    if (p->ingress > x->desc->pause_bytes && !p->pausing) {
+    if (p->ingress > p->pause_at && !p->pausing) {
         p->pausing = true;
         tell(x, from, true);
     }
@@ -82,7 +82,7 @@ bool ingress_admit(run *x, uint32_t from, uint32_t bytes) {
 void ingress_leave(run *x, uint32_t from, uint32_t bytes) {
     port_rest *p = &x->rest[from];
     p->ingress -= bytes;
-    if (p->pausing && p->ingress <= x->desc->resume_bytes) {
+    if (p->pausing && p->ingress <= p->resume_at) {
         p->pausing = false;
         tell(x, from, false);
     }

@@ -27,11 +27,14 @@ pw_status ports_open(run *x, pw_error *error) {
         const pw_link_info *info = pw_fabric_link(fabric, l);
         x->ports[l] = (port){.data = {PW_NONE, PW_NONE}, .urgent = {PW_NONE, PW_NONE}, .wire = {PW_NONE, PW_NONE}, .wake_at = PW_TIME_MAX,
                              .latency = pw_sim_ticks(x->sim, info->latency_s), .ticks_per_byte = ticks_per_s / info->bandwidth_Bps,
-                             .injector = PW_NONE, .vertex = info->from};
+                             .injector = PW_NONE, .vertex = info->from,
+                             .scale = x->desc->port_Bps > 0 ? (float)(info->bandwidth_Bps / x->desc->port_Bps) : 1};
         double headroom = isnan(x->desc->headroom_bytes)
                               ? pw_packet_headroom(info->bandwidth_Bps, info->latency_s, x->desc->packet_bytes)
                               : x->desc->headroom_bytes;
-        x->rest[l] = (port_rest){.reverse = PW_NONE, .pause_limit = x->desc->pause_bytes + headroom};
+        x->rest[l] = (port_rest){.reverse = PW_NONE, .pause_at = x->desc->pause_bytes * x->ports[l].scale,
+                                 .resume_at = x->desc->resume_bytes * x->ports[l].scale,
+                                 .pause_limit = x->desc->pause_bytes * x->ports[l].scale + headroom};
     }
     return x->desc->pfc ? pause_open(x, error) : PW_OK;
 }
@@ -84,9 +87,10 @@ static void wake_by(run *x, uint32_t index, pw_time at) {
 /* Switches mark what leaves, by the queue of that moment: notices are not late by the queue's own delay. */
 static bool marked(run *x, const port *p) {
     const pw_packet_desc *desc = x->desc;
-    if (p->queued <= desc->mark_from) return false;
-    if (p->queued >= desc->mark_to) return true;
-    double probability = desc->mark_probability * (p->queued - desc->mark_from) / (desc->mark_to - desc->mark_from);
+    double queue = p->queued / p->scale;
+    if (queue <= desc->mark_from) return false;
+    if (queue >= desc->mark_to) return true;
+    double probability = desc->mark_probability * (queue - desc->mark_from) / (desc->mark_to - desc->mark_from);
     return pw_random_uniform(&x->marks) < probability;
 }
 
@@ -150,7 +154,7 @@ static void enqueue(run *x, uint32_t index, uint32_t packet_index) {
     port *p = &x->ports[index];
     packet *k = &x->packets[packet_index];
     if (!(k->flags & PACKET_HEADER)) {
-        bool full = p->queued + k->bytes > x->desc->queue_bytes;
+        bool full = p->queued + k->bytes > x->desc->queue_bytes * p->scale;
         bool no_buffer = x->buffers && x->buffers[p->vertex] + k->bytes > x->desc->buffer_bytes;
         if (full || no_buffer) {
             if (x->desc->transport != PW_TRANSPORT_CREDIT) {
@@ -159,6 +163,7 @@ static void enqueue(run *x, uint32_t index, uint32_t packet_index) {
             }
             k->flags |= PACKET_HEADER;
             k->bytes = x->header_bytes & PACKET_MOST;
+            k->tail = pw_sim_now(x->sim); /* its header is in: it waits for no tail */
             x->rest[index].trims++;
         } else if (x->desc->pfc && !ingress_admit(x, x->hops[k->hop - 1], k->bytes)) {
             lose(x, index, packet_index, "headroom");

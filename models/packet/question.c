@@ -97,17 +97,24 @@ static pw_status make_traffic(asked *q) {
 
 /* --- Figures left out --------------------------------------------------------------------------------------------- */
 
-/* Bandwidth x round trip of a full packet on the first flow's path, and the rate of its first link. */
+/* Bandwidth x round trip of a full packet on the longest way among the first flows, and the rate of its slowest link. */
 static pw_status measure_path(asked *q, double *link_Bps) {
-    const pw_flow *flow = &q->result->traffic.flows[0];
-    pw_path path = {.count = 0};
-    if (q->config.route(q->config.route_object, flow->from, flow->to, 0, &path) != PW_OK || path.count == 0)
-        return pw_fail(q->error, PW_UNSUPPORTED, q->file, q->line, NULL, "there is no path from end %u to end %u", flow->from, flow->to);
-    double slowest_Bps = pw_path_bandwidth_Bps(q->config.fabric, &path), trip_s = 2 * pw_path_latency_s(q->config.fabric, &path);
-    for (uint32_t l = 0; l < path.count; l++)
-        if (q->desc->switches == 1 || l == 0) trip_s += q->desc->packet_bytes / pw_fabric_link(q->config.fabric, path.links[l])->bandwidth_Bps;
-    q->result->round_trip_bytes = slowest_Bps * trip_s;
-    *link_Bps = slowest_Bps;
+    enum { MOST_LOOKED_AT = 4096 };
+    const pw_traffic *traffic = &q->result->traffic;
+    double longest_s = -1;
+    for (uint32_t f = 0; f < traffic->count && f < MOST_LOOKED_AT; f++) {
+        const pw_flow *flow = &traffic->flows[f];
+        pw_path path = {.count = 0};
+        if (q->config.route(q->config.route_object, flow->from, flow->to, 0, &path) != PW_OK || path.count == 0)
+            return pw_fail(q->error, PW_UNSUPPORTED, q->file, q->line, NULL, "there is no path from end %u to end %u", flow->from, flow->to);
+        double latency_s = pw_path_latency_s(q->config.fabric, &path), trip_s = 2 * latency_s;
+        if (latency_s <= longest_s) continue;
+        longest_s = latency_s;
+        *link_Bps = pw_path_bandwidth_Bps(q->config.fabric, &path);
+        for (uint32_t l = 0; l < path.count; l++)
+            if (q->desc->switches == 1 || l == 0) trip_s += q->desc->packet_bytes / pw_fabric_link(q->config.fabric, path.links[l])->bandwidth_Bps;
+        q->result->round_trip_bytes = *link_Bps * trip_s;
+    }
     return PW_OK;
 }
 
@@ -124,6 +131,7 @@ static pw_status complete(asked *q) {
     p->packet_bytes = d->packet_bytes;
     p->header_bytes = d->header_bytes;
     p->paths = d->paths;
+    p->port_Bps = link_Bps;
     p->pfc = d->pfc == 1 || (d->pfc == 0 && d->transport != PW_TRANSPORT_CREDIT);
     if (d->transport == PW_TRANSPORT_DCQCN || p->pfc) {
         pw_packet_desc row = *p;

@@ -50,7 +50,7 @@ typedef struct pw_question_result {
     const char *fullest;                   /* name of the link with the largest queue; NULL: none */
     const pw_device *device;
     uint32_t gpus, ends;
-    double round_trip_bytes;               /* bandwidth x round trip of the first flow */
+    double round_trip_bytes;               /* bandwidth x round trip on the longest way */
     uint64_t hash;
 } pw_question_result;
 

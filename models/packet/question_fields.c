@@ -1,9 +1,11 @@
 /* The fields of a question to a fabric, and what does not go together. */
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "models/packet/question.h"
 
+#define PRESET_ROW "dcqcn-2015"
 static const char *const between_names[] = {"ports", "gpus", NULL};
 static const char *const mode_names[] = {"flow", "packet", "both", NULL};
 static const char *const switch_names[] = {"cut_through", "store_and_forward", NULL};
@@ -34,7 +36,7 @@ static const pw_field traffic_fields[] = {
     BYTES_FIELD("window", window_bytes, "Bytes of a flow under way under transport credit; left out: 1.5 of bandwidth x round trip."),
     {"pace", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(pace), 0.01, 1, "", NULL, NULL,
      "Share of its links that a receiver asks for under transport credit; left out: 0.99."},
-    {"congestion_control", PW_FIELD_TEXT, PW_UNIT_NONE, AT(congestion_control), 0, 0, "dcqcn-2015", NULL, NULL,
+    {"congestion_control", PW_FIELD_TEXT, PW_UNIT_NONE, AT(congestion_control), 0, 0, PRESET_ROW, NULL, NULL,
      "Row of the table congestion-control: DCQCN's parameters, marking and PFC thresholds."},
     BYTES_FIELD("mark_from", mark_from, "Queue at which ECN marking begins under dcqcn; left out: that of congestion_control."),
     BYTES_FIELD("mark_to", mark_to, "Queue from which every packet is marked; left out: that of congestion_control."),
@@ -63,6 +65,7 @@ static pw_status check_traffic(const void *description, const char *file, int li
         {"mark_to", !isnan(d->mark_to), dcqcn, "transport dcqcn"},         {"mark_probability", !isnan(d->mark_probability), dcqcn, "transport dcqcn"},
         {"pause", !isnan(d->pause_bytes), pfc, "pfc"},                     {"resume", !isnan(d->resume_bytes), pfc, "pfc"},
         {"headroom", !isnan(d->headroom_bytes), pfc, "pfc"},               {"buffer", !isnan(d->buffer_bytes), pfc || credit, "pfc or transport credit"},
+        {"congestion_control", d->congestion_control && strcmp(d->congestion_control, PRESET_ROW), pfc || dcqcn, "pfc or transport dcqcn"},
         {"algorithm", d->algorithm && *d->algorithm, d->collective && *d->collective, "collective"},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)

@@ -61,7 +61,7 @@ static void close_run(run *x) {
     pw_free(a, x->injectors, x->injector_capacity * sizeof *x->injectors);
     pw_free(a, x->flows, flows * sizeof *x->flows + 1);
     pw_free(a, x->rates, flows * sizeof *x->rates + 1);
-    pw_free(a, x->receivers, x->config->ends * sizeof *x->receivers + 1);
+    pw_free(a, x->receivers, x->port_count * sizeof *x->receivers + 1);
     pw_free(a, x->dues, flows * sizeof *x->dues + 1);
     pw_free(a, x->after, (flows + (size_t)2) * sizeof *x->after);
     if (x->after_list) pw_free(a, x->after_list, (x->traffic->before[flows] + (size_t)1) * sizeof *x->after_list);
