@@ -41,6 +41,7 @@ typedef struct algorithm_hops {
 #define ALGORITHM_LIST(...) __VA_ARGS__
 #define ALGORITHM_USUAL(name) .applies = name##_applies, .rounds = name##_rounds, .steps = name##_steps
 #define ALGORITHM_PROVEN(name) ALGORITHM_USUAL(name), .units = name##_units, .carries = name##_carries
+#define ALGORITHM_LOCAL(name) ALGORITHM_PROVEN(name), .touches = name##_touches
 #define ALGORITHM_FORMS(name) .automatic = true, .load = name##_load, .hops = name##_hops
 #define ALGORITHM_MAP(X)                                                                                             \
     X(ring, "pieces pass from neighbour to neighbour; over several domains one ring per member, each on its own rail", \
@@ -54,19 +55,19 @@ typedef struct algorithm_hops {
     X(nvls_tree, "nvls over several domains, by the library's name", (ALGORITHM_TREE_OF_SWITCHES),                     \
       (.load = nvls_load, .hops = nvls_hops))                                                                        \
     X(halving_doubling, "halves go to members at half the distance each round, then come back; others fold in",       \
-      (ALGORITHM_PROVEN(halving_doubling)), ())                                                                      \
+      (ALGORITHM_LOCAL(halving_doubling)), ())                                                                      \
     X(recursive_doubling, "all_reduce: whole messages between members at twice the distance each round",              \
-      (ALGORITHM_PROVEN(recursive_doubling)), ())                                                                    \
+      (ALGORITHM_LOCAL(recursive_doubling)), ())                                                                    \
     X(bruck, "what a member holds doubles each round, near members first; all_to_all by bits of the distance",         \
-      (ALGORITHM_PROVEN(bruck)), ())                                                                                 \
+      (ALGORITHM_LOCAL(bruck)), ())                                                                                 \
     X(pat, "all_gather, reduce_scatter: a binomial tree per member, far members first",                              \
-      (ALGORITHM_PROVEN(pat)), ())                                                                                   \
-    X(pairwise, "exchanges with one member after another, the nearest first", (ALGORITHM_PROVEN(pairwise)), ())       \
+      (ALGORITHM_LOCAL(pat)), ())                                                                                   \
+    X(pairwise, "exchanges with one member after another, the nearest first", (ALGORITHM_LOCAL(pairwise)), ())       \
     X(binomial, "from or to the root, twice as many members each round", (ALGORITHM_PROVEN(binomial)), ())            \
-    X(chain, "broadcast, reduce: pieces along one chain of all members", (ALGORITHM_PROVEN(chain)), ())               \
+    X(chain, "broadcast, reduce: pieces along one chain of all members", (ALGORITHM_LOCAL(chain)), ())               \
     X(scatter_allgather, "broadcast: a binomial scatter, then a ring all_gather", (ALGORITHM_PROVEN(scatter_allgather)), ()) \
     X(hierarchical, "a ring along one dimension after another, and back: domains, or dimensions given",              \
-      (ALGORITHM_PROVEN(hierarchical)), ())                                                                          \
+      (ALGORITHM_LOCAL(hierarchical)), ())                                                                          \
     X(sharp, "all_reduce: switches of the network sum what a ring in each domain has reduced",                       \
       (ALGORITHM_PROVEN(sharp)), ())                                                                                 \
     X(custom, "steps written in a scenario", (ALGORITHM_PROVEN(custom)), ())

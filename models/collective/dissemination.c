@@ -35,20 +35,43 @@ static uint32_t crossing(uint32_t n, uint32_t across) {
     return whole + (rest > across ? rest - across : 0);
 }
 
+/* What a round is: every member sends the same share over the same distance, backwards in a reduce_scatter. */
+typedef struct spread_round {
+    uint32_t across;
+    double fraction;
+    bool back;
+} spread_round;
+
+static spread_round spread_round_of(pw_collective_kind kind, uint32_t n, uint32_t round, bool far_first) {
+    spread_round r = {.across = bridge(kind, n, round, far_first), .back = kind == PW_COLLECTIVE_REDUCE_SCATTER};
+    r.fraction = (double)come_count(n, r.across, far_first) / n;
+    if (kind == PW_COLLECTIVE_ALL_TO_ALL) r.fraction = (double)crossing(n, r.across) / n;
+    if (kind == PW_COLLECTIVE_BARRIER) r.fraction = 1;
+    return r;
+}
+
+/* The message between a member and the one across. */
+static void spread_message(uint32_t n, uint32_t round, const spread_round *r, uint32_t member, pw_collective_step_fn *emit,
+                           void *object) {
+    uint32_t far = (member + r->across) % n;
+    emit_step(emit, object, round, r->back ? far : member, r->back ? member : far, r->fraction, 0);
+}
+
 static void spread_steps(pw_collective_kind kind, const pw_group_shape *shape, bool far_first, pw_collective_step_fn *emit,
                          void *object) {
     uint32_t n = shape->members;
     for (uint32_t round = 0; round < bits_of(n); round++) {
-        uint32_t across = bridge(kind, n, round, far_first);
-        double fraction = (double)come_count(n, across, far_first) / n;
-        if (kind == PW_COLLECTIVE_ALL_TO_ALL) fraction = (double)crossing(n, across) / n;
-        if (kind == PW_COLLECTIVE_BARRIER) fraction = 1;
-        for (uint32_t m = 0; m < n; m++) {
-            uint32_t far = (m + across) % n;
-            bool back = kind == PW_COLLECTIVE_REDUCE_SCATTER;
-            emit_step(emit, object, round, back ? far : m, back ? m : far, fraction, 0);
-        }
+        spread_round r = spread_round_of(kind, n, round, far_first);
+        for (uint32_t m = 0; m < n; m++) spread_message(n, round, &r, m, emit, object);
     }
+}
+
+static void spread_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member, bool far_first,
+                           pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members;
+    spread_round r = spread_round_of(kind, n, round, far_first);
+    spread_message(n, round, &r, member, emit, object);
+    spread_message(n, round, &r, (member + n - r.across) % n, emit, object);
 }
 
 static void spread_carries(pw_collective_kind kind, const pw_group_shape *shape, const pw_collective_step *step, bool far_first,
@@ -84,6 +107,10 @@ uint32_t bruck_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
 void bruck_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     spread_steps(kind, shape, false, emit, object);
 }
+void bruck_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                  pw_collective_step_fn *emit, void *object) {
+    spread_touches(kind, shape, round, member, false, emit, object);
+}
 uint32_t bruck_units(pw_collective_kind kind, const pw_group_shape *shape) {
     return kind == PW_COLLECTIVE_BARRIER ? 1 : shape->members;
 }
@@ -105,6 +132,10 @@ uint32_t pat_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
 void pat_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     spread_steps(kind, shape, true, emit, object);
 }
+void pat_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                pw_collective_step_fn *emit, void *object) {
+    spread_touches(kind, shape, round, member, true, emit, object);
+}
 uint32_t pat_units(pw_collective_kind kind, const pw_group_shape *shape) {
     (void)kind;
     return shape->members;
@@ -124,14 +155,21 @@ uint32_t pairwise_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
     (void)kind;
     return shape->members < 2 ? 0 : shape->members - 1;
 }
+static void pairwise_message(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t from,
+                             pw_collective_step_fn *emit, void *object) {
+    uint32_t to = (from + round + 1) % shape->members;
+    double share = exchange_share(kind, shape, from, to);
+    if (share > 0) emit_step(emit, object, round, from, to, share, 0);
+}
 void pairwise_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
+    for (uint32_t round = 0; round < pairwise_rounds(kind, shape); round++)
+        for (uint32_t from = 0; from < shape->members; from++) pairwise_message(kind, shape, round, from, emit, object);
+}
+void pairwise_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                      pw_collective_step_fn *emit, void *object) {
     uint32_t n = shape->members;
-    for (uint32_t round = 0; round + 1 < n; round++)
-        for (uint32_t from = 0; from < n; from++) {
-            uint32_t to = (from + round + 1) % n;
-            double share = exchange_share(kind, shape, from, to);
-            if (share > 0) emit_step(emit, object, round, from, to, share, 0);
-        }
+    pairwise_message(kind, shape, round, member, emit, object);
+    pairwise_message(kind, shape, round, (member + n - round - 1) % n, emit, object);
 }
 uint32_t pairwise_units(pw_collective_kind kind, const pw_group_shape *shape) {
     (void)kind;

@@ -71,22 +71,40 @@ uint32_t halving_doubling_units(pw_collective_kind kind, const pw_group_shape *s
     return is_all_reduce(kind) ? power_below(shape->members) : shape->members;
 }
 
+/* What member m (of a fold: m of the p) sends in a round. */
+static void halving_message(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, doubling_round r, uint32_t m,
+                            pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members, p = power_below(n);
+    if (r.phase == FOLD) {
+        emit_step(emit, object, round, p + m, m, kind == PW_COLLECTIVE_ALL_GATHER ? 1.0 / n : 1, 0);
+    } else if (r.phase == UNFOLD) {
+        double back = is_all_reduce(kind) ? 1 : kind == PW_COLLECTIVE_ALL_GATHER ? (n - 1.0) / n : 1.0 / n;
+        emit_step(emit, object, round, m, p + m, back, 0);
+    } else {
+        run sent = halving_run(kind, n, r, m, m ^ r.distance);
+        emit_step(emit, object, round, m, m ^ r.distance, (double)(sent.count + sent.more) / halving_doubling_units(kind, shape), 0);
+    }
+}
+
 void halving_doubling_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     uint32_t n = shape->members, p = power_below(n);
-    double units = halving_doubling_units(kind, shape);
     for (uint32_t round = 0; round < halving_rounds(kind, n); round++) {
         doubling_round r = halving_round(kind, n, round);
-        for (uint32_t m = 0; m < (r.phase == HALVE || r.phase == DOUBLE ? p : n - p); m++) {
-            if (r.phase == FOLD)
-                emit_step(emit, object, round, p + m, m, kind == PW_COLLECTIVE_ALL_GATHER ? 1.0 / n : 1, 0);
-            else if (r.phase == UNFOLD)
-                emit_step(emit, object, round, m, p + m,
-                          is_all_reduce(kind) ? 1 : kind == PW_COLLECTIVE_ALL_GATHER ? (n - 1.0) / n : 1.0 / n, 0);
-            else {
-                run sent = halving_run(kind, n, r, m, m ^ r.distance);
-                emit_step(emit, object, round, m, m ^ r.distance, (sent.count + sent.more) / units, 0);
-            }
-        }
+        for (uint32_t m = 0; m < (r.phase == HALVE || r.phase == DOUBLE ? p : n - p); m++)
+            halving_message(kind, shape, round, r, m, emit, object);
+    }
+}
+
+void halving_doubling_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                              pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members, p = power_below(n);
+    doubling_round r = halving_round(kind, n, round);
+    if (r.phase == FOLD || r.phase == UNFOLD) {
+        uint32_t m = member < p ? member : member - p;
+        if (m < n - p) halving_message(kind, shape, round, r, m, emit, object);
+    } else if (member < p) {
+        halving_message(kind, shape, round, r, member, emit, object);
+        halving_message(kind, shape, round, r, member ^ r.distance, emit, object);
     }
 }
 
@@ -121,15 +139,33 @@ uint32_t recursive_doubling_rounds(pw_collective_kind kind, const pw_group_shape
     return n < 2 ? 0 : log2_of(p) + (n > p ? 2 : 0);
 }
 
+/* The messages of member m of the p, or of the pair that folds it. */
+static void doubling_message(uint32_t n, uint32_t round, uint32_t rounds, uint32_t m, pw_collective_step_fn *emit, void *object) {
+    uint32_t p = power_below(n);
+    bool folds = n > p;
+    if (folds && round == 0) emit_step(emit, object, round, p + m, m, 1, 0);
+    else if (folds && round + 1 == rounds) emit_step(emit, object, round, m, p + m, 1, 0);
+    else emit_step(emit, object, round, m, m ^ (1u << (round - folds)), 1, 0);
+}
+
 void recursive_doubling_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
-    uint32_t n = shape->members, p = power_below(n), round = 0;
-    if (n > p) {
-        for (uint32_t m = p; m < n; m++) emit_step(emit, object, 0, m, m - p, 1, 0);
-        round = 1;
+    uint32_t n = shape->members, p = power_below(n), rounds = recursive_doubling_rounds(kind, shape);
+    for (uint32_t round = 0; round < rounds; round++) {
+        bool folding = n > p && (round == 0 || round + 1 == rounds);
+        for (uint32_t m = 0; m < (folding ? n - p : p); m++) doubling_message(n, round, rounds, m, emit, object);
     }
-    for (uint32_t distance = 1; distance < p; distance *= 2, round++)
-        for (uint32_t m = 0; m < p; m++) emit_step(emit, object, round, m, m ^ distance, 1, 0);
-    for (uint32_t m = p; m < n; m++) emit_step(emit, object, recursive_doubling_rounds(kind, shape) - 1, m - p, m, 1, 0);
+}
+
+void recursive_doubling_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                                pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members, p = power_below(n), rounds = recursive_doubling_rounds(kind, shape);
+    if (n > p && (round == 0 || round + 1 == rounds)) {
+        uint32_t m = member < p ? member : member - p;
+        if (m < n - p) doubling_message(n, round, rounds, m, emit, object);
+    } else if (member < p) {
+        doubling_message(n, round, rounds, member, emit, object);
+        doubling_message(n, round, rounds, member ^ (1u << (round - (n > p))), emit, object);
+    }
 }
 
 uint32_t recursive_doubling_units(pw_collective_kind kind, const pw_group_shape *shape) {

@@ -76,16 +76,28 @@ uint32_t hierarchical_rounds(pw_collective_kind kind, const pw_group_shape *shap
     return sweep_rounds(&d) * (is_all_reduce(kind) ? 2 : 1);
 }
 
+static double stage_share(pw_collective_kind kind, const stage *s) {
+    return 1.0 / s->extent / (kind == PW_COLLECTIVE_ALL_TO_ALL ? 1 : s->inner);
+}
+static uint32_t stage_distance(pw_collective_kind kind, const stage *s) { return kind == PW_COLLECTIVE_ALL_TO_ALL ? s->at + 1 : 1; }
+
 void hierarchical_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     dimensions d = dimensions_of(shape);
     uint32_t rounds = hierarchical_rounds(kind, shape);
     for (uint32_t round = 0; round < rounds; round++) {
         stage s = stage_of(kind, &d, round);
-        bool exchange = kind == PW_COLLECTIVE_ALL_TO_ALL;
-        double fraction = 1.0 / s.extent / (exchange ? 1 : s.inner);
         for (uint32_t m = 0; m < shape->members; m++)
-            emit_step(emit, object, round, m, along(&s, m, exchange ? s.at + 1 : 1), fraction, 0);
+            emit_step(emit, object, round, m, along(&s, m, stage_distance(kind, &s)), stage_share(kind, &s), 0);
     }
+}
+
+void hierarchical_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                          pw_collective_step_fn *emit, void *object) {
+    dimensions d = dimensions_of(shape);
+    stage s = stage_of(kind, &d, round);
+    uint32_t ahead = stage_distance(kind, &s);
+    emit_step(emit, object, round, member, along(&s, member, ahead), stage_share(kind, &s), 0);
+    emit_step(emit, object, round, along(&s, member, s.extent - ahead), member, stage_share(kind, &s), 0);
 }
 
 uint32_t hierarchical_units(pw_collective_kind kind, const pw_group_shape *shape) {

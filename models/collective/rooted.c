@@ -74,13 +74,26 @@ uint32_t chain_rounds(pw_collective_kind kind, const pw_group_shape *shape) {
 }
 
 /* Piece c takes hop h in round h + c. */
+static void chain_message(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t hop,
+                          pw_collective_step_fn *emit, void *object) {
+    uint32_t n = shape->members, pieces = pieces_of(shape);
+    bool back = kind == PW_COLLECTIVE_REDUCE;
+    if (hop + 1 >= n || round < hop || round - hop >= pieces) return;
+    emit_step(emit, object, round, back ? n - 1 - hop : hop, back ? n - 2 - hop : hop + 1, 1.0 / pieces, hop);
+}
+
 void chain_steps(pw_collective_kind kind, const pw_group_shape *shape, pw_collective_step_fn *emit, void *object) {
     uint32_t n = shape->members, pieces = pieces_of(shape);
     for (uint32_t round = 0; round < chain_rounds(kind, shape); round++)
-        for (uint32_t hop = round + 1 > pieces ? round + 1 - pieces : 0; hop <= round && hop + 1 < n; hop++) {
-            if (kind == PW_COLLECTIVE_BROADCAST) emit_step(emit, object, round, hop, hop + 1, 1.0 / pieces, hop);
-            else emit_step(emit, object, round, n - 1 - hop, n - 2 - hop, 1.0 / pieces, hop);
-        }
+        for (uint32_t hop = round + 1 > pieces ? round + 1 - pieces : 0; hop <= round && hop + 1 < n; hop++)
+            chain_message(kind, shape, round, hop, emit, object);
+}
+
+void chain_touches(pw_collective_kind kind, const pw_group_shape *shape, uint32_t round, uint32_t member,
+                   pw_collective_step_fn *emit, void *object) {
+    uint32_t place = kind == PW_COLLECTIVE_REDUCE ? shape->members - 1 - member : member;
+    chain_message(kind, shape, round, place, emit, object);
+    if (place > 0) chain_message(kind, shape, round, place - 1, emit, object);
 }
 
 uint32_t chain_units(pw_collective_kind kind, const pw_group_shape *shape) {

@@ -122,7 +122,7 @@ static int order(const void *left, const void *right) {
 /* Each message is touched by its two members. */
 static void touches_agree(int algorithm, pw_collective_kind kind, const pw_group_shape *shape) {
     const pw_algorithm *entry = &pw_algorithm_table[algorithm];
-    if (!entry->touches || shape->members > 16) return;
+    if (!entry->touches || shape->members > 24) return;
     listed.count = touched.count = 0;
     entry->steps(kind, shape, keep_step, &listed);
     for (uint32_t i = 0, n = listed.count; i < n; i++) keep_step(&listed, &listed.steps[i]);
