@@ -99,6 +99,12 @@ static pw_status find_vertex(const pw_part_names *names, const char *what, pw_ve
     uint32_t of_kind = 0;
     char hint[160];
     *found = PW_NONE;
+    const pw_network *network = pw_cluster_network(names->cluster);
+    for (uint32_t i = 0; network && i < pw_network_switches(network); i++) { /* as reports name switches: by tier, or by their own name */
+        char name[64];
+        pw_vertex vertex = pw_network_switch(network, i).vertex;
+        if (strcmp(pw_part_name(names, vertex, name, sizeof name), what) == 0) return *found = vertex, PW_OK;
+    }
     bool good = space && pw_text_integer(space + 1, &end, &number) && !*end && number >= 0;
     size_t length = space ? (size_t)(space - what) : 0, used = (size_t)snprintf(hint, sizeof hint, "kinds of parts here:");
     for (int kind = 0; kind < PW_VERTEX_KIND_COUNT; kind++) {

@@ -234,7 +234,7 @@ static pw_status run(running *r, const pw_side_call *side, pw_side_run *made, ui
     PW_TRY(side->jobs.count ? pw_jobs_place(made->cluster, side->jobs, call->seed, r->arena, &r->placed, error)
                             : place_one(side, r->arena, &r->placed, error));
     PW_TRY(check_flags(side, r->placed, out->count, error));
-    PW_TRY(pw_part_names_make(pw_cluster_fabric(made->cluster), r->arena, &out->names, error));
+    PW_TRY(pw_part_names_make(made->cluster, r->arena, &out->names, error));
     PW_TRY(pw_events_make(made->cluster, &out->names, side->events, r->arena, &events, &r->event_count, error));
     PW_TRY(pw_collectives_create(call->allocator, call->catalogue, made->cluster, true, &r->collectives, error));
     PW_TRY(prepare(r, out->count, error));

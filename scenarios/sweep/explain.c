@@ -120,7 +120,7 @@ pw_status pw_sweep_explain(const pw_sweep_report *r, const pw_sweep_row *row, pw
     pw_group_shape shape;
     char size[64];
     if (!loads) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
-    PW_TRY(pw_part_names_make(fabric, arena, &names, error));
+    PW_TRY(pw_part_names_make(r->config->cluster, arena, &names, error));
     PW_TRY(pw_collective_shape(config->collectives, config->groups.gpus, config->groups.size, &shape, error));
     PW_TRY(pw_sweep_loads(config, (double)row->bytes, loads, error));
     pw_file_print(file, "%s of %s bytes, %.200s\n\n", pw_collective_names[config->kind], pw_layout_count(row->bytes, size, sizeof size),

@@ -90,7 +90,7 @@ double pw_sweep_mean_bus_Bps(const pw_sweep_report *r) {
 pw_status pw_sweep_text(const pw_sweep_report *r, pw_arena *arena, pw_file *file, pw_error *error) {
     const pw_sweep_test *test = pw_sweep_test_of(r->config->kind);
     pw_part_names names;
-    PW_TRY(pw_part_names_make(pw_cluster_fabric(r->config->cluster), arena, &names, error));
+    PW_TRY(pw_part_names_make(r->config->cluster, arena, &names, error));
     put_head(r, test, file);
     for (uint32_t i = 0; i < r->config->size_count; i++) put_row(r, &names, test, &r->result->rows[i], file);
     pw_file_print(file, "# %-20s : 0 OK\n# %-20s : %g \n#\n# Collective test concluded: %s\n", "Out of bounds values",

@@ -114,7 +114,7 @@ static void put_result(pw_json *json, const pw_sweep_report *r, const pw_part_na
 pw_status pw_sweep_json(const pw_sweep_report *r, pw_arena *arena, pw_file *file, pw_error *error) {
     pw_part_names names;
     pw_json json;
-    PW_TRY(pw_part_names_make(pw_cluster_fabric(r->config->cluster), arena, &names, error));
+    PW_TRY(pw_part_names_make(r->config->cluster, arena, &names, error));
     pw_json_begin(&json, file);
     pw_json_object(&json, NULL);
     pw_json_integer(&json, "version", 3);
@@ -158,7 +158,7 @@ pw_status pw_sweep_csv(const pw_sweep_report *r, pw_arena *arena, pw_file *file,
     const pw_fabric *fabric = pw_cluster_fabric(r->config->cluster);
     double factor = pw_collective_bus_factor(r->config->kind, r->config->groups.size);
     pw_part_names names;
-    PW_TRY(pw_part_names_make(fabric, arena, &names, error));
+    PW_TRY(pw_part_names_make(r->config->cluster, arena, &names, error));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) pw_file_csv_text(file, columns[i]);
     pw_file_csv_end(file);
     for (uint32_t i = 0; i < r->config->size_count; i++) {

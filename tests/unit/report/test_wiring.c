@@ -76,10 +76,20 @@ PW_TEST(parts_are_numbered_by_kind) {
     pw_part_names names;
     pw_error error = {0};
     char text[64];
-    must(pw_part_names_make(pw_cluster_fabric(cluster), arena(), &names, &error), &error);
+    must(pw_part_names_make(cluster, arena(), &names, &error), &error);
     PW_EXPECT(names.counts[PW_VERTEX_GPU] == 16 && names.counts[PW_VERTEX_NIC] == 16 && names.counts[PW_VERTEX_LEAF] == 8);
     PW_EXPECT(strcmp(pw_part_name(&names, pw_cluster_gpu_vertex(cluster, 11), text, sizeof text), "gpu 11") == 0);
     PW_EXPECT(strcmp(pw_part_kind(PW_VERTEX_PCIE_SWITCH), "PCIe switch") == 0);
+    for (uint32_t i = 0; i < pw_network_switches(pw_cluster_network(cluster)); i++) {
+        char wanted[64];
+        snprintf(wanted, sizeof wanted, i < 8 ? "leaf %u" : "spine %u", i < 8 ? i : i - 8);
+        pw_vertex vertex = pw_network_switch(pw_cluster_network(cluster), i).vertex;
+        PW_EXPECT(strcmp(pw_part_name(&names, vertex, text, sizeof text), wanted) == 0);
+    }
+    pw_cluster_destroy(cluster);
+    cluster = make("DGX H100", 8, "hypercube");
+    must(pw_part_names_make(cluster, arena(), &names, &error), &error);
+    PW_EXPECT(strcmp(pw_part_name(&names, pw_network_switch(pw_cluster_network(cluster), 5).vertex, text, sizeof text), "router 5") == 0);
     pw_cluster_destroy(cluster);
 }
 
