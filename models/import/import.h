@@ -59,4 +59,12 @@ typedef struct pw_import_topology {
 pw_status pw_import_nccl_topology(const pw_catalogue *catalogue, const char *path, pw_import_topology *topology, pw_arena *arena,
                                   pw_import_notes *notes, pw_error *error);
 
+/* A cluster from a network file of ASTRA-sim; its NPUs become GPUs of the type named. PW_UNSUPPORTED: podwright has no network of that
+ * shape. */
+pw_status pw_import_astra_network(const pw_catalogue *catalogue, const char *path, const char *gpu, pw_cluster_desc *desc, pw_arena *arena,
+                                  pw_import_notes *notes, pw_error *error);
+/* A cluster from a topology file of SimAI. */
+pw_status pw_import_simai_topology(const pw_catalogue *catalogue, const char *path, pw_cluster_desc *desc, pw_arena *arena,
+                                   pw_import_notes *notes, pw_error *error);
+
 #endif

@@ -9,6 +9,7 @@
 static const pw_option options[] = {
     {0, "server", "NAME", false, "the server or GPU of the cluster; without it a file that returns the job alone"},
     {0, "nodes", "N", false, "nodes of the cluster (default: as the launcher says)"},
+    {0, "gpu", "NAME", false, "astra-sim: the GPU that an NPU stands for"},
     {0, "model", "NAME", false, "torchtitan: a model of the catalogue or a config.json, instead of model.name and model.flavor"},
     {0, "set", "PATH=VALUE", true, "change a field of what was read: job.model.vocabulary=128256"},
     {'o', "output", "FILE", false, "write to FILE, whole or not at all"},
@@ -37,7 +38,7 @@ static pw_status open_output(pw_host *host, const pw_arguments *arguments, pw_fi
 
 static pw_status import_model(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                               pw_error *error) {
-    static const char *const others[] = {"server", "nodes", "model"};
+    static const char *const others[] = {"server", "nodes", "model", "gpu"};
     const char *path = arguments->operands[1];
     pw_model_desc model;
     pw_import_notes notes = {0};
@@ -130,6 +131,8 @@ static pw_status import_job(pw_host *host, const pw_arguments *arguments, pw_cat
     request.fields = fields;
     if (request.model && strcmp(request.program, "megatron") == 0)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "use --set job.model.FIELD=VALUE", "--model is for torchtitan; Megatron's arguments hold the model");
+    if (pw_arguments_has(arguments, "gpu"))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "use --server and --nodes", "--gpu is for astra-sim");
     PW_TRY(read_nodes(arguments, &nodes, error));
     if (nodes && !has_server)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "add --server NAME (`podwright catalogue servers`)", "--nodes needs --server");
@@ -165,6 +168,7 @@ static pw_status import_topology(pw_host *host, const pw_arguments *arguments, p
             return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "--%s is for jobs and models; a topology is a node", others[i]);
     if (arguments->operand_count > 2)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "a topology has no arguments like '%.100s'", arguments->operands[2]);
+    if (pw_arguments_has(arguments, "gpu")) return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "--gpu is for astra-sim");
     PW_TRY(pw_import_nccl_topology(catalogue, path, &topology, arena, &notes, error));
     PW_TRY(pw_description_check(&pw_node_kind, &topology.node, path, 0, error));
     PW_TRY(open_output(host, arguments, &file, error));
@@ -180,17 +184,70 @@ static pw_status import_topology(pw_host *host, const pw_arguments *arguments, p
     return pw_host_close(file, PW_OK, error);
 }
 
+/* Lists of numbers and of records. */
+static void put_lists(pw_file *file, const pw_kind *kind, const void *description, pw_arena *arena) {
+    for (const pw_field *field = kind->fields; field->name; field++) {
+        if (field->type != PW_FIELD_LIST) continue;
+        pw_list list = pw_field_list(field, description);
+        if (!list.count) continue;
+        pw_file_print(file, "    %s = {", field->name);
+        for (uint32_t i = 0; i < list.count; i++) {
+            if (field->item->type == PW_FIELD_INTEGER) {
+                pw_file_print(file, " %lld,", (long long)((const int64_t *)list.items)[i]);
+                continue;
+            }
+            const pw_one_of *record = &((const pw_one_of *)list.items)[i];
+            pw_file_print(file, "\n      o.%s {\n", record->kind->name);
+            pw_report_lua_fields(file, record->kind, record->record, arena, "        ");
+            pw_file_text(file, "      },");
+        }
+        pw_file_text(file, field->item->type == PW_FIELD_INTEGER ? " },\n" : "\n    },\n");
+    }
+}
+
+static pw_status import_cluster(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
+    static const char *const others[] = {"server", "nodes", "model", "set"};
+    const char *path = arguments->operands[1], *gpu = pw_arguments_value(arguments, "gpu", NULL);
+    bool is_astra = strcmp(arguments->operands[0], "astra-sim") == 0;
+    pw_cluster_desc desc;
+    pw_import_notes notes = {0};
+    pw_file *file;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (pw_arguments_has(arguments, others[i]))
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "--%s is for jobs and models; a network is a cluster", others[i]);
+    if (arguments->operand_count > 2)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "a network has no arguments like '%.100s'", arguments->operands[2]);
+    if (is_astra != (gpu != NULL))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, is_astra ? "write --gpu H100" : "leave it out",
+                       is_astra ? "astra-sim's NPUs have no type: --gpu says which GPU they stand for" : "--gpu is for astra-sim: SimAI's file names the GPU");
+    if (is_astra) PW_TRY(pw_import_astra_network(catalogue, path, gpu, &desc, arena, &notes, error));
+    else PW_TRY(pw_import_simai_topology(catalogue, path, &desc, arena, &notes, error));
+    PW_TRY(pw_description_check(&pw_cluster_kind, &desc, path, 0, error));
+    PW_TRY(open_output(host, arguments, &file, error));
+    put_head(file, is_astra ? "network of ASTRA-sim" : "topology of SimAI", path, &notes);
+    pw_file_text(file, "return o.cluster {\n  node = o.node {\n");
+    pw_report_lua_fields(file, &pw_node_kind, &desc.node, arena, "    ");
+    pw_file_text(file, "  },\n  network = o.network {\n");
+    pw_report_lua_fields(file, &pw_network_kind, &desc.network, arena, "    ");
+    put_lists(file, &pw_network_kind, &desc.network, arena);
+    pw_file_text(file, "  },\n");
+    pw_report_lua_fields(file, &pw_cluster_kind, &desc, arena, "  ");
+    pw_file_text(file, "}\n");
+    return pw_host_close(file, PW_OK, error);
+}
+
 static pw_status import(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
-    static const char *const programs[] = {"huggingface", "megatron", "torchtitan", "nccl-topology", NULL};
+    static const char *const programs[] = {"huggingface", "megatron", "torchtitan", "nccl-topology", "astra-sim", "simai", NULL};
     const char *program = arguments->operands[0], *near = pw_nearest(programs, program);
     pw_status status;
     if (strcmp(program, "huggingface") == 0) status = import_model(host, arguments, catalogue, arena, error);
     else if (strcmp(program, "nccl-topology") == 0) status = import_topology(host, arguments, catalogue, arena, error);
+    else if (strcmp(program, "astra-sim") == 0 || strcmp(program, "simai") == 0) status = import_cluster(host, arguments, catalogue, arena, error);
     else if (strcmp(program, "megatron") == 0 || strcmp(program, "torchtitan") == 0)
         status = import_job(host, arguments, catalogue, arena, error);
     else {
         char hint[100];
-        snprintf(hint, sizeof hint, near ? "did you mean '%s'?" : "it is huggingface, megatron, torchtitan or nccl-topology", near);
+        snprintf(hint, sizeof hint, near ? "did you mean '%s'?" : "it is huggingface, megatron, torchtitan, nccl-topology, astra-sim or simai", near);
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "import does not know '%.100s'", program);
     }
     if (status == PW_IO && error) error->status = status = PW_BAD_INPUT; /* the user named this file */
@@ -207,5 +264,7 @@ const pw_command pw_command_import = {
     "  podwright import megatron train.sh --server \"DGX H100\" --nodes 16 >job.lua\n"
     "  podwright import torchtitan llama3_8b.toml --server \"DGX H100\" --nodes 1 -- --training.seq_len 4096 >job.lua\n"
     "  podwright import nccl-topology topo.xml >node.lua\n"
+    "  podwright import astra-sim network.yml --gpu H100 >cluster.lua\n"
+    "  podwright import simai Spectrum-X_128g_8gps_100Gbps_A100 >cluster.lua\n"
     "An argument that changes the speed and is not modelled is an error, or a note at the head of the file. Nothing is run.\n",
     options, 2, 100000, run};
