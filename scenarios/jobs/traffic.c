@@ -111,6 +111,9 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
         pw_result_note(result, "windows of %s, queues of %s", pw_unit_format(r->packet_desc.window_bytes, PW_UNIT_BYTES, a, sizeof a),
                        pw_unit_format(r->packet_desc.queue_bytes, PW_UNIT_BYTES, b, sizeof b));
     }
+    if (r->has_packet && 2 * r->packet.trims > r->packet.packets)
+        pw_result_note(result, "more than half of the packets were trimmed: credits are paced by the receivers' links, and the network between is smaller; "
+                               "compare transport dcqcn");
     if (r->links_used > r->link_count) pw_result_note(result, "%u of %u used links are listed (links = %u)", r->link_count, r->links_used, r->link_count);
     return pw_result_finish(result, error);
 }

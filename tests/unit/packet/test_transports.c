@@ -124,6 +124,28 @@ PW_TEST(trimmed_headers_do_not_wait_in_cut_through) {
     pw_test_net_close(&net);
 }
 
+PW_TEST(a_run_out_of_memory_says_so_and_leaks_nothing) {
+    pw_test_net net = pw_test_dumbbell(3, 3, 12.5e9, 1e-6);
+    pw_packet_desc desc = eqds(4);
+    pw_traffic traffic = pw_test_pattern(&net, PW_TRAFFIC_ALL_TO_ALL, 1e5, 1);
+    pw_status status = PW_NO_MEMORY;
+    uint32_t failures = 0;
+    for (unsigned long long n = 1; status == PW_NO_MEMORY && n < 10000; n++) {
+        pw_counting_allocator counting;
+        pw_counting_allocator_init(&counting);
+        counting.fail_at = n;
+        const pw_packet_config config = {.allocator = &counting.allocator, .fabric = net.fabric, .route = pw_test_route, .route_object = &net,
+                                         .ends = net.ends, .seed = 1};
+        pw_packet_result result;
+        status = pw_packet_run(&config, &desc, &traffic, net.arena, &result, NULL);
+        failures += status == PW_NO_MEMORY;
+        PW_EXPECT_INT(counting.live_bytes, 0);
+    }
+    PW_EXPECT_INT(status, PW_OK);
+    PW_EXPECT(failures > 20);
+    pw_test_net_close(&net);
+}
+
 PW_TEST(the_same_seed_gives_the_same_run) {
     pw_test_net net = eqds_net(128);
     pw_packet_desc desc = eqds(16);
