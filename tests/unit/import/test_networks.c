@@ -62,6 +62,25 @@ PW_TEST(nodes_below_switches_have_a_switch_for_each_position) {
     pw_cluster_destroy(cluster);
 }
 
+PW_TEST(rings_and_tori_keep_their_links) {
+    pw_cluster_desc desc;
+    PW_EXPECT_INT(read_text("topology: [ Ring, Ring ]\nnpus_count: [ 4, 4 ]\nbandwidth: [ 50, 50 ]\nlatency: [ 500, 500 ]\n", true, &desc), PW_OK);
+    PW_EXPECT_INT(desc.nodes, 16);
+    PW_EXPECT_NEAR(desc.node.nic_Bps, 4 * 50 * 0x1p30, 1e-9); /* as fast as its four links */
+    pw_cluster *cluster = build(&desc);
+    if (!cluster) return;
+    pw_cluster_facts facts = pw_cluster_get_facts(cluster);
+    PW_EXPECT_TEXT(facts.topology, "torus");
+    PW_EXPECT_NEAR(facts.network.bisection_Bps, 8 * 50 * 0x1p30, 1e-9); /* two links of each of four rings */
+    pw_cluster_destroy(cluster);
+    PW_EXPECT_INT(read_text("topology: [ FullyConnected ]\nnpus_count: [ 5 ]\nbandwidth: [ 10 ]\nlatency: [ 500 ]\n", true, &desc), PW_OK);
+    cluster = build(&desc);
+    if (!cluster) return;
+    facts = pw_cluster_get_facts(cluster);
+    PW_EXPECT_TEXT(facts.topology, "fully_connected");
+    pw_cluster_destroy(cluster);
+}
+
 PW_TEST(shapes_that_are_missing_are_refused) {
     pw_cluster_desc desc;
     PW_EXPECT_INT(read_text("topology: [ Ring, FullyConnected ]\nnpus_count: [ 4, 2 ]\nbandwidth: [ 200, 50 ]\nlatency: [ 50, 500 ]\n", true, &desc), PW_UNSUPPORTED);
