@@ -7,7 +7,7 @@
 
 static const pw_option options[] = {
     PW_SCENARIO_OPTIONS,
-    {0, "json", NULL, false, "as JSON, schema podwright.run/1"},
+    {0, "json", NULL, false, "as JSON, schema podwright.run/1 (jobs side by side: podwright.jobs/1)"},
     {0, "csv", NULL, false, "as CSV: name,value,unit"},
     {'o', "output", "FILE", false, "write to FILE, whole or not at all"},
     {0, "notes", NULL, false, "notes (provenance, fallbacks) in full instead of one line each"},

@@ -257,6 +257,41 @@ PW_TEST(a_job_in_a_corner_splits_the_classes_of_another) {
     free_all(worlds, 3);
 }
 
+static uint64_t drawn;
+static uint32_t draw(uint32_t below) {
+    drawn = (drawn ^ (drawn >> 29)) * UINT64_C(0xbf58476d1ce4e5b9) + UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t)((drawn ^ (drawn >> 32)) % below);
+}
+
+/* Two or three jobs anywhere on a tree of any width, at any time. */
+PW_TEST(random_jobs_fold_together_to_the_same_times) {
+    for (uint32_t seed = 1; seed <= 40; seed++) {
+        drawn = seed;
+        enum { NODES = 24 };
+        pw_cluster_desc desc = small_nodes(NODES, 4 + draw(16), 1 + draw(4));
+        world *worlds[3];
+        timing when[3] = {{0}};
+        uint32_t order[NODES], at = 0, count = 2 + draw(2);
+        for (uint32_t n = 0; n < NODES; n++) order[n] = n;
+        for (uint32_t n = NODES - 1; draw(4) && n > 0; n--) {
+            uint32_t other = draw(n + 1), kept = order[n];
+            order[n] = order[other];
+            order[other] = kept;
+        }
+        for (uint32_t j = 0; j < count; j++) {
+            uint32_t ranks = draw(2) ? 4 : 8;
+            worlds[j] = draw(3) ? reducer(&desc, ranks, ranks >> draw(2), 1e6 * (1 + draw(200)), 1 + draw(4), 512 << draw(3))
+                                : halves(&desc, ranks, 1e6 * (1 + draw(500)));
+            for (uint32_t r = 0; r < ranks; r++) worlds[j]->gpu_of_rank[r] = order[at++];
+            when[j] = (timing){.start_s = 1e-4 * draw(30), .gap_s = 1e-4 * draw(3), .repeats = 1 + draw(3)};
+        }
+        int before = pw_test_failures;
+        compare(worlds, count, when, NODES);
+        if (pw_test_failures != before) printf("# seed %u\n", seed);
+        free_all(worlds, count);
+    }
+}
+
 PW_TEST(repeats_add_up_to_the_tick) {
     pw_cluster_desc desc = small_nodes(8, 0, 1);
     world *w = reducer(&desc, 8, 4, 30e6, 3, 2048);
