@@ -19,6 +19,7 @@ struct pw_collectives {
     bool amd_host;
     uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none; 0: several node types */
     bool crossbar;        /* GPUs of a domain share NVSwitches, apart from the way to the network */
+    bool full;            /* every port of the network reaches every other at its own rate, whatever the others do */
     bool rails;           /* ports of a node are on rails of their own */
     bool mesh;            /* GPUs of a domain are joined by direct links */
     uint32_t *port_of;    /* per vertex of the fabric: the network port that it is, or PW_NONE */

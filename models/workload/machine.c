@@ -44,6 +44,7 @@ pw_status pw_machine_run(const pw_machine *machine, const pw_allocator *allocato
                                       .clock_ratio = machine->clock_ratio,
                                       .seed = options->seed,
                                       .unfolded = options->unfolded,
+                                      .messages = options->messages,
                                       .interrupt = options->interrupt,
                                       .sinks = options->sinks,
                                       .sink_count = options->sink_count,

@@ -13,6 +13,7 @@ typedef struct pw_run_options {
     uint64_t seed;
     bool ignore_memory;        /* run a plan that does not fit (validation of published runs) */
     bool unfolded;             /* simulate every rank */
+    bool messages;             /* and every message of a collective */
     bool plain;                /* kernels at the reference clock, without the stack's factor and variability: for tests of laws */
     double clock_ratio;        /* of every GPU to the reference clock; 0: the sustained clock of a training step */
     double kernel_time_factor; /* in place of the stack's; 0: the stack's */

@@ -17,6 +17,7 @@ typedef struct pw_session_config {
     double clock_ratio;                /* of every GPU to the reference clock, above 0 */
     uint64_t seed;
     bool unfolded;                     /* simulate every rank */
+    bool messages;                     /* and every message of a collective */
     const volatile int *interrupt;     /* not 0: the run ends with PW_INTERRUPTED; may be NULL */
     const pw_sink *sinks;              /* more listeners, e.g. a trace writer */
     uint32_t sink_count;

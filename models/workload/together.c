@@ -151,6 +151,7 @@ static pw_status build_executors(pw_together *t, pw_error *error) {
                                           .gpu = own->gpu,
                                           .clock_ratio = own->clock_ratio,
                                           .fold = !own->unfolded,
+                                          .messages = own->messages,
                                           .watch = t->watch,
                                           .start = pw_sim_ticks(t->sim, s->is->start_s),
                                           .gap = pw_sim_ticks(t->sim, s->is->gap_s),

@@ -16,6 +16,7 @@ static const pw_option options[] = {
     {0, "bins", "N", false, "at most so many intervals of time in --links-csv (default 100)"},
     {0, "ignore-memory", NULL, false, "run a plan that does not fit in memory"},
     {0, "unfolded", NULL, false, "simulate every rank, though equal ranks do the same (slow; the answer is the same)"},
+    {0, "messages", NULL, false, "simulate every rank and every message of a collective (slow)"},
     PW_HELP_OPTION,
     {0}};
 
@@ -31,7 +32,8 @@ static pw_status read_options(const pw_arguments *arguments, const pw_job_kind *
     const struct {
         const char *option;
         bool can, *given;
-    } flags[] = {{"ignore-memory", kind->can_ignore_memory, &call->ignore_memory}, {"unfolded", kind->can_unfold, &call->unfolded}};
+    } flags[] = {{"ignore-memory", kind->can_ignore_memory, &call->ignore_memory}, {"unfolded", kind->can_unfold, &call->unfolded},
+                 {"messages", kind->can_message, &call->messages}};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
         *flags[i].given = pw_arguments_has(arguments, flags[i].option);
         if (*flags[i].given && !flags[i].can)
@@ -171,6 +173,9 @@ static pw_status simulate_sides(pw_host *host, const pw_arguments *arguments, pw
     if (!side.jobs.count && !side.job.record)
         return pw_fail(error, PW_BAD_INPUT, scenario->file, 0, "add job = o.train { ... }; `podwright describe` shows a cluster",
                        "the scenario has no job to run");
+    if (pw_arguments_has(arguments, "messages"))
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out, or jobs, events, --links-csv and --flows-csv",
+                       "--messages is for one job whose links are not watched");
     PW_TRY(read_watch(arguments, &side, error));
     PW_TRY(find_places(scenario, arena, &side, &paths, error));
     call->cluster = scenario->desc.cluster;

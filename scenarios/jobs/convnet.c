@@ -93,5 +93,6 @@ const pw_job_kind pw_job_convnet = {.kind = &pw_convnet_kind,
                                     .answers = "step times",
                                     .can_ignore_memory = true,
                                     .can_unfold = true,
+                                    .can_message = true,
                                     .run = run,
                                     .describe = describe};

@@ -22,7 +22,8 @@ const pw_job_kind *pw_job_kind_of(const pw_kind *kind) {
 
 pw_run_options pw_job_options(const pw_job_call *call) {
     return (pw_run_options){.seed = call->seed, .ignore_memory = call->ignore_memory, .unfolded = call->unfolded,
-                            .interrupt = call->interrupt, .sinks = call->sinks, .sink_count = call->sink_count, .runner = call->runner};
+                            .messages = call->messages, .interrupt = call->interrupt, .sinks = call->sinks,
+                            .sink_count = call->sink_count, .runner = call->runner};
 }
 
 void pw_job_put_interval(const pw_interval *interval, pw_run_result *result) {

@@ -18,7 +18,7 @@ typedef struct pw_job_call {
     const pw_cluster_desc *cluster;
     const void *desc; /* of the job's kind; it has passed its checks */
     uint64_t seed;
-    bool ignore_memory, unfolded;  /* only true when the kind can */
+    bool ignore_memory, unfolded, messages; /* only true when the kind can */
     const volatile int *interrupt; /* not 0: end with PW_INTERRUPTED */
     const pw_sink *sinks;          /* more listeners, e.g. a trace writer */
     uint32_t sink_count;
@@ -34,6 +34,7 @@ typedef struct pw_job_kind {
     bool can_ignore_memory;  /* knows --ignore-memory */
     bool can_unfold;         /* knows --unfolded */
     bool is_endless;         /* goes on until the others end: not for a scenario with one job */
+    bool can_message;        /* knows --messages */
     /* Runs the job; result->arena is set, all else zero. Fills at least device, gpus, hash, answers and figures. A message
      * about a field says kind.field and gets that field's line. */
     pw_status (*run)(const pw_job_call *call, pw_run_result *result, pw_error *error);

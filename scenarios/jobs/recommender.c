@@ -56,4 +56,5 @@ const pw_job_kind pw_job_recommender = {.kind = &pw_recommender_kind,
                                         .answers = "step times",
                                         .can_ignore_memory = true,
                                         .can_unfold = true,
+                                        .can_message = true,
                                         .run = run};

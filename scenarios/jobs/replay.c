@@ -26,7 +26,7 @@ static void put_rows(const pw_replay_result *replay, pw_run_result *result) {
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_replay_desc *desc = call->desc;
-    const pw_replay_options options = {.seed = call->seed, .interrupt = call->interrupt, .sinks = call->sinks,
+    const pw_replay_options options = {.seed = call->seed, .messages = call->messages, .interrupt = call->interrupt, .sinks = call->sinks,
                                        .sink_count = call->sink_count, .runner = call->runner};
     pw_replay_result *replay = pw_arena_alloc(result->arena, sizeof *replay);
     char a[64], b[64], c[64], d[64];
@@ -62,4 +62,4 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
     return pw_result_finish(result, error);
 }
 
-const pw_job_kind pw_job_replay = {.kind = &pw_replay_kind, .run = run};
+const pw_job_kind pw_job_replay = {.kind = &pw_replay_kind, .can_message = true, .run = run};

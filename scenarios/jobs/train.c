@@ -110,5 +110,6 @@ const pw_job_kind pw_job_train = {.kind = &pw_train_kind,
                                   .answers = "step times",
                                   .can_ignore_memory = true,
                                   .can_unfold = true,
+                                  .can_message = true,
                                   .run = run,
                                   .describe = describe};

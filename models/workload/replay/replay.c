@@ -146,8 +146,9 @@ static pw_status run(replay *r, const pw_allocator *allocator, const pw_catalogu
     PW_TRY(trace_lower(t, pw_cluster_device(r->cluster), desc, arena, &job, compute_s));
     PW_TRY(pw_collectives_create(allocator, catalogue, r->cluster, !options->plain, &r->collectives, error));
     pw_session_config config = {.allocator = allocator, .cluster = r->cluster, .collectives = r->collectives, .clock_ratio = 1,
-                                .seed = options->seed, .unfolded = true, .interrupt = options->interrupt, .sinks = options->sinks,
-                                .sink_count = options->sink_count, .runner = options->runner};
+                                .seed = options->seed, .unfolded = true, .messages = options->messages,
+                                .interrupt = options->interrupt, .sinks = options->sinks, .sink_count = options->sink_count,
+                                .runner = options->runner};
     PW_TRY(pw_session_run(&config, job, arena, &result->session, error));
     result->device = pw_cluster_device(r->cluster);
     result->compute_s = compute_s;

@@ -35,6 +35,7 @@ typedef struct pw_replay_options {
     const volatile int *interrupt;
     const pw_sink *sinks;
     uint32_t sink_count;
+    bool messages; /* collectives message by message */
     bool plain; /* collectives in their uncalibrated form, for tests of laws */
     const pw_session_runner *runner; /* takes the place of the run; NULL: none */
 } pw_replay_options;

@@ -301,7 +301,7 @@ static void check_runs(pw_random *random, const setting *s, const law_case *c, c
         (long long)coupled.first);
     const answer *answers[] = {&coupled, &apart, &messages};
     /* a message that shares its links ends on a tick, so that a round may end on another one */
-    long long rounds = pw_algorithm_table[cost->algorithm].rounds(c->kind, &c->shape), rounding[] = {1, 1, rounds + 1};
+    long long rounds = pw_algorithm_table[cost->algorithm].rounds(c->kind, &c->shape), rounding[] = {1, 1, 2 * rounds + 2};
     for (int i = 0; i < 3; i++)
         LAW(llabs((long long)(answers[i]->second - 2 * answers[i]->first)) <= rounding[i], s, c, "once %lld ticks, twice %lld (%d)",
             (long long)answers[i]->first, (long long)answers[i]->second, i);
