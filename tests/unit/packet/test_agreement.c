@@ -40,11 +40,10 @@ static void agree(const char *name, const pw_packet_desc *desc, const pw_traffic
 PW_TEST(flows_and_packets_agree_on_patterns) {
     pw_test_net net = pw_test_network("fat_tree", HOSTS, 8, 1, 12.5e9, 1e-6);
     pw_traffic one = pw_test_pattern(&net, PW_TRAFFIC_PERMUTATION, 2e6, 1), ring = pw_test_pattern(&net, PW_TRAFFIC_RING, 2e6, 1);
-    pw_traffic incast = pw_test_pattern(&net, PW_TRAFFIC_INCAST, 2e5, 1), all = pw_test_pattern(&net, PW_TRAFFIC_ALL_TO_ALL, 40960, 1);
+    pw_traffic incast = pw_test_pattern(&net, PW_TRAFFIC_INCAST, 2e5, 1), all = pw_test_pattern(&net, PW_TRAFFIC_ALL_TO_ALL, 20480, 1);
     pw_packet_desc credit = plain(PW_TRANSPORT_CREDIT, 128), line = plain(PW_TRANSPORT_LINE, 128), credit1 = plain(PW_TRANSPORT_CREDIT, 1),
                    line1 = plain(PW_TRANSPORT_LINE, 1);
     agree("permutation", &credit, &one);
-    agree("permutation", &line, &one);
     agree("permutation", &credit1, &one);
     agree("permutation", &line1, &one);
     agree("ring", &credit, &ring);
@@ -52,8 +51,8 @@ PW_TEST(flows_and_packets_agree_on_patterns) {
     gaps g = compare("incast", &net, &line, &incast, 1);
     PW_EXPECT(fabs(g.last) <= 0.001); /* the end is the receiver's link; one queue serves in order of arrival, so near hosts end earlier */
     PW_EXPECT(g.mean > -0.15 && g.mean < 0);
+    credit.paths = 16;
     agree("all to all", &credit, &all);
-    agree("all to all", &line, &all);
     pw_test_net_close(&net);
 }
 
@@ -69,7 +68,7 @@ PW_TEST(flows_and_packets_agree_on_the_messages_of_collectives) {
         PW_EXPECT_INT(pw_traffic_of_collective(a, kind, &shape, 8e6, net.arena, &traffic, &error), PW_OK);
         char name[100];
         snprintf(name, sizeof name, "%s %s of 8 MB", a->name, pw_collective_names[kind]);
-        pw_packet_desc desc = plain(PW_TRANSPORT_CREDIT, 64);
+        pw_packet_desc desc = plain(PW_TRANSPORT_CREDIT, 16);
         agree(name, &desc, &traffic);
     }
     pw_test_net_close(&net);
