@@ -103,12 +103,14 @@ pw_status pw_astra_unaware(const pw_astra_network *network, const pw_astra_syste
     int last = network->count - 1;
     double chunk = (double)bytes / (double)system->splits;
     astra_phase phase;
-    int64_t time = 0;
+    astra_stage stages[2 * PW_ASTRA_DIMENSIONS];
+    uint32_t count = 0;
     PW_TRY(astra_check_given(system, kind, error));
 #define RUN(which, at, size)                                                                        \
     do {                                                                                            \
         phase = (astra_phase){which, system->algorithms[kind][at], &network->dimensions[at], size}; \
-        PW_TRY(phase_time(&phase, system, &time, error));                                           \
+        stages[count] = (astra_stage){at, 0};                                                       \
+        PW_TRY(phase_time(&phase, system, &stages[count++].ns, error));                             \
     } while (0)
     if (kind == PW_ASTRA_ALL_REDUCE && system->local_bw_aware && last > 0) { /* scatter up, reduce at the top, gather down */
         for (int i = 0; i < last; chunk /= (double)network->dimensions[i].npus, i++) RUN(PW_ASTRA_REDUCE_SCATTER, i, chunk);
@@ -125,7 +127,10 @@ pw_status pw_astra_unaware(const pw_astra_network *network, const pw_astra_syste
         for (int i = 0; i <= last; i++) RUN(kind, i, chunk);
     }
 #undef RUN
-    *ns = (system->splits + system->active_chunks - 1) / system->active_chunks * time;
+    *ns = 0;
+    if (last > 0 && system->splits > system->active_chunks) return astra_chunks(stages, count, system, ns, error);
+    for (uint32_t i = 0; i < count; i++) *ns += stages[i].ns;
+    *ns *= (system->splits + system->active_chunks - 1) / system->active_chunks;
     return PW_OK;
 }
 

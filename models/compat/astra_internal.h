@@ -12,6 +12,14 @@ typedef struct astra_phase {
     double bytes;
 } astra_phase;
 
+/* A phase as it stands in the way of a chunk. */
+typedef struct astra_stage {
+    int dimension;
+    int64_t ns;
+} astra_stage;
+/* Time until the last chunk has been through all stages. PW_UNSUPPORTED: it depends on an order that is not known here. */
+pw_status astra_chunks(const astra_stage *stages, uint32_t count, const pw_astra_system *system, int64_t *ns, pw_error *error);
+
 /* Checks what both modes ask of an algorithm, with its name in the message. */
 pw_status astra_check(const astra_phase *phase, const pw_astra_system *system, pw_error *error);
 pw_status astra_check_given(const pw_astra_system *system, pw_astra_collective kind, pw_error *error);

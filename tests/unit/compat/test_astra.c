@@ -135,6 +135,24 @@ PW_TEST(several_dimensions_run_one_after_another) {
     }
 }
 
+PW_TEST(chunks_follow_each_other_through_dimensions) {
+    pw_astra_network network = {.dimensions = {{S, 8, 400, 936.25}, {R, 2, 50, 1000}}, .count = 2, .npus = 16}; /* ASTRA-sim's input for 16 H100 */
+    pw_astra_system system = plain(PW_ASTRA_ALGORITHM_RING, 4, 2);
+    system.endpoint_delay_ns = 1;
+    system.memory_GBps = 3350;
+    PW_EXPECT_INT(unaware(&network, &system, PW_ASTRA_ALL_REDUCE, GiB), 2742660);
+    PW_EXPECT(pw_astra_floor(&network, PW_ASTRA_ALL_REDUCE, GiB) > 2742660);
+    for (int kind = 0; kind < 4; kind++) { /* one chunk at a time: whole chunks one after another only where a dimension comes once */
+        system = plain(PW_ASTRA_ALGORITHM_RING, 1, 1);
+        int64_t one_chunk = unaware(&network, &system, (pw_astra_collective)kind, MiB);
+        system = plain(PW_ASTRA_ALGORITHM_RING, 6, 6);
+        int64_t at_once = unaware(&network, &system, (pw_astra_collective)kind, 6 * MiB), ns = 0;
+        PW_EXPECT_INT(at_once, one_chunk);
+        system = plain(PW_ASTRA_ALGORITHM_RING, 6, 2);
+        if (pw_astra_unaware(&network, &system, (pw_astra_collective)kind, 6 * MiB, &ns, NULL) == PW_OK) PW_EXPECT(ns > at_once && ns < 3 * at_once);
+    }
+}
+
 PW_TEST(times_over_the_number_of_npus) {
     static const struct {
         int64_t n, ring, switched, aware_switched;
