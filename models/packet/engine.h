@@ -156,7 +156,7 @@ typedef struct run {
     uint32_t due_next, due_count;
     uint32_t *after, *after_list; /* [flows + 1]: who waits for a flow */
     uint32_t full_bytes, header_bytes, left; /* header_bytes: of a trimmed packet, and of credits and notices */
-    uint64_t sent, hops_done;
+    uint64_t sent, hops_done, lost;
 } run;
 
 /* --- ports.c: queues, transmitters, wires */

@@ -98,6 +98,7 @@ typedef struct pw_packet_result {
     pw_packet_link *links;      /* [links of the fabric] */
     uint64_t packets;           /* sent by hosts, those sent again included */
     uint64_t packet_hops, marks, trims, pauses, events;
+    uint64_t lost;              /* gone for good: a run with any fails, and says where */
     double paused_s;            /* sum over links */
     pw_link fullest;            /* link with the largest queue; PW_NONE: no queue ever */
     uint64_t hash;              /* of all finish times */

@@ -147,6 +147,7 @@ static void lose(run *x, uint32_t index, uint32_t packet_index, const char *wher
                              : "use transport credit, or pfc, or no limit of queues",
                 "a packet is lost before link %u for want of %s, and transport %s does not send it again", index, where,
                 pw_transport_names[x->desc->transport]);
+    x->lost++;
     packet_drop(x, packet_index);
 }
 

@@ -99,6 +99,7 @@ static pw_status collect(run *x, pw_arena *arena, pw_packet_result *result, pw_e
         if (p->peak > 0 && (result->fullest == PW_NONE || p->peak > x->ports[result->fullest].peak)) result->fullest = l;
     }
     result->packets = x->sent;
+    result->lost = x->lost;
     result->packet_hops = x->hops_done;
     result->events = pw_sim_events_fired(x->sim);
     return PW_OK;

@@ -43,8 +43,9 @@ static void put_times(pw_run_result *result, const char *mode, const pw_question
 static void put_packets(const pw_question_result *r, pw_run_result *result) {
     char a[64], b[64], c[64], d[64];
     const pw_packet_result *p = &r->packet;
-    pw_result_answer(result, "packets", "%s sent, %s trimmed and sent again, %s marked, none lost", pw_layout_count((int64_t)p->packets, a, sizeof a),
-                     pw_layout_count((int64_t)p->trims, b, sizeof b), pw_layout_count((int64_t)p->marks, c, sizeof c));
+    pw_result_answer(result, "packets", "%s sent, %s trimmed and sent again, %s marked, %s lost", pw_layout_count((int64_t)p->packets, a, sizeof a),
+                     pw_layout_count((int64_t)p->trims, b, sizeof b), pw_layout_count((int64_t)p->marks, c, sizeof c),
+                     p->lost ? pw_layout_count((int64_t)p->lost, d, sizeof d) : "none");
     if (r->packet_desc.pfc)
         pw_result_answer(result, "pauses", "%s, %s of link time", pw_layout_count((int64_t)p->pauses, a, sizeof a), pw_layout_seconds(p->paused_s, b, sizeof b));
     double fullest = r->fullest ? p->links[p->fullest].peak_bytes : 0;
@@ -53,7 +54,7 @@ static void put_packets(const pw_question_result *r, pw_run_result *result) {
     pw_result_figure(result, "packets", (double)p->packets, "");
     pw_result_figure(result, "packet_hops", (double)p->packet_hops, "");
     pw_result_figure(result, "trims", (double)p->trims, "");
-    pw_result_figure(result, "drops", 0, ""); /* a lost packet ends the run with an error */
+    pw_result_figure(result, "drops", (double)p->lost, "");
     pw_result_figure(result, "marks", (double)p->marks, "");
     pw_result_figure(result, "pauses", (double)p->pauses, "");
     pw_result_figure(result, "paused_s", p->paused_s, "s");
