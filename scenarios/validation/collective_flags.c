@@ -280,8 +280,8 @@ void pw_collective_flags_write_csv(const pw_diagnosis *diagnoses, uint32_t count
         pw_file_csv_text(file, of->side);
         pw_file_csv_integer(file, of->rows);
         for (int kind = 0; kind < PW_FLAG_MEASURE_COUNT; kind++) {
-            snprintf(text, sizeof text, isnan(of->values[kind]) ? "" : "%.4g", of->values[kind]);
-            pw_file_csv_text(file, text);
+            snprintf(text, sizeof text, "%.4g", of->values[kind]);
+            pw_file_csv_text(file, isnan(of->values[kind]) ? "" : text);
         }
         pw_file_csv_text(file, names);
         pw_file_csv_end(file);
