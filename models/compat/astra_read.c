@@ -107,6 +107,13 @@ static pw_status read_network(yaml_file *f, pw_astra_network *network) {
     return PW_OK;
 }
 
+/* Where the parser stopped; at the end of a file it says the line after the last. */
+static int problem_line(const yaml_parser_t *parser, const char *text) {
+    int line = (int)parser->problem_mark.line + 1, last = 1;
+    for (const char *at = text; *at; at++) last += *at == '\n' && at[1];
+    return line < last ? line : last;
+}
+
 pw_status pw_astra_network_read(const char *path, pw_astra_network *network, pw_error *error) {
     char *text;
     size_t size;
@@ -122,7 +129,7 @@ pw_status pw_astra_network_read(const char *path, pw_astra_network *network, pw_
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     if (!yaml_parser_load(&parser, &f.document)) {
         status = parser.error == YAML_MEMORY_ERROR ? pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left")
-                                                   : pw_fail(error, PW_BAD_INPUT, path, (int)parser.problem_mark.line + 1, NULL, "this is no YAML: %s", parser.problem ? parser.problem : "");
+                                                   : pw_fail(error, PW_BAD_INPUT, path, problem_line(&parser, text), NULL, "this is no YAML: %s", parser.problem ? parser.problem : "");
     } else {
         status = read_network(&f, network);
         yaml_document_delete(&f.document);

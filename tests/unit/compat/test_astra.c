@@ -261,7 +261,7 @@ PW_TEST(files_are_read_or_refused_with_their_line) {
                {"topology: [ Ring ]\nnpus_count: [ 1 ]\n", "out of range", 2},
                {"topology: [ Ring ]\nnpus_count: [ 2 ]\nbandwith: [ 1 ]\n", "no key 'bandwith'", 3},
                {"topology: [ Ring ]\nnpus_count: [ 2 ]\nbandwidth: [ 1 ]\n", "'latency' is missing", 0},
-               {"topology: [ Ring", "no YAML", 0},
+               {"topology: [ Ring", "no YAML", 1},
                {"[ 1, 2 ]", "no network", 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pw_astra_network other;
