@@ -111,7 +111,8 @@ static pw_status place(placing *p, uint32_t job, pw_error *error) {
     const pw_job_on_desc *d = &to->desc;
     uint32_t count = d->node_list.items ? d->node_list.count : d->nodes ? (uint32_t)d->nodes : p->free;
     if (count > p->free || count == 0)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give the jobs fewer nodes, or the cluster more",
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0,
+                       count ? "give the jobs fewer nodes, or the cluster more" : "say how many each gets: o.job_on { nodes = 4, job = ... }",
                        "scenario.jobs[%u]: \"%s\" needs %u node%s, %u of %u are free", job + 1, to->name, count ? count : 1,
                        count > 1 ? "s" : "", p->free, p->nodes);
     to->nodes = pw_arena_alloc(p->arena, count * sizeof *to->nodes);
