@@ -11,7 +11,7 @@ return o.scenario "a cable fails" {
     network = o.network { topology = "fat_tree", radix = 32, oversubscription = 4 },
   },
   jobs = {
-    o.job_on { name = "all-reduce", job = o.collective { bytes = 4 * u.GB, repeats = 8 } },
+    o.job_on { name = "all-reduce", job = o.collective { algorithm = "tree", bytes = 4 * u.GB, repeats = 8 } },
   },
   events = {
     o.fail { from = "leaf 2", to = "spine 1", at = 100 * u.ms, repaired = 300 * u.ms },

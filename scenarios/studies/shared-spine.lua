@@ -2,7 +2,7 @@
 --
 -- Try --set cluster.network.oversubscription=1 (no loss to speak of), 2, 4 and 8, or place them side by side:
 -- --set 'jobs[1].placement=packed' --set 'jobs[1].stride=1' --set 'jobs[2].placement=packed' --set 'jobs[2].stride=1' --set 'jobs[2].first_node=8'.
--- With --set cluster.network.routing=ecmp flows meet on some uplinks while others are idle, and the loss is ten times as large.
+-- With --set cluster.network.routing=ecmp flows meet on some uplinks while others are idle, and the loss is several times as large.
 -- --links-csv links.csv shows when the uplinks are full.
 local o, u = require "podwright", require "podwright.units"
 

@@ -64,10 +64,17 @@ static double lost(const pw_side_by_side *sides, uint32_t job) {
     return sum;
 }
 
+static int algorithm(const char *name) {
+    int index = 0;
+    while (strcmp(pw_algorithm_names[index], name) != 0) index++;
+    return index;
+}
+
 /* A ring over all leaves, an all-to-all, and a background, on a narrow spine. */
 static void describe_three(void) {
     describe_cluster(4);
     place(0, "ring", &pw_collective_job_kind, collective(0, PW_COLLECTIVE_ALL_REDUCE, 200e6, 4), 6, PW_PLACE_SPREAD)->steps = 2;
+    collectives[0].algorithm = algorithm("ring");
     place(1, "mesh", &pw_collective_job_kind, collective(1, PW_COLLECTIVE_ALL_TO_ALL, 64e6, 5), 4, PW_PLACE_SPREAD)->start_s = 2e-3;
     defaults(&pw_background_kind, &background);
     background.load = 0.4;
@@ -141,7 +148,8 @@ PW_TEST(half_of_a_pool_carries_half) {
     describe_cluster(4);
     cluster.network.radix = 32;
     pw_side_run whole, down;
-    place(0, "ring", &pw_collective_job_kind, collective(0, PW_COLLECTIVE_ALL_REDUCE, 8e9, 1), 16, PW_PLACE_PACKED);
+    place(0, "tree", &pw_collective_job_kind, collective(0, PW_COLLECTIVE_ALL_REDUCE, 8e9, 1), 16, PW_PLACE_PACKED);
+    collectives[0].algorithm = algorithm("tree"); /* one leaf decides */
     PW_EXPECT_INT(run(1, false, (pw_list){0}, &whole), PW_OK);
     defaults(&pw_fail_kind, &failure);
     failure.switch_name = "spine 0";
