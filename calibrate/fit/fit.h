@@ -9,8 +9,8 @@
 #include "models/catalogue/catalogue.h"
 
 typedef struct pw_fit_paths {
-    const char *data;   /* folder of kernel-gemm.csv, kernel-attention.csv and attention-published.csv */
-    const char *split;  /* folder of split-gemm.csv and split-attention.csv */
+    const char *data;   /* folder of kernel-gemm.csv, kernel-attention.csv, attention-published.csv and collectives-measured.csv */
+    const char *split;  /* folder of split-gemm.csv, split-attention.csv, split-collectives.csv and collective-systems.csv */
     const char *folder; /* where the tables go */
     const char *stack;  /* beginning of the name of the stack to fit */
 } pw_fit_paths;
@@ -21,5 +21,7 @@ pw_status pw_fit_gemm(const pw_catalogue *catalogue, const pw_fit_paths *paths, 
 pw_status pw_fit_traffic(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
 /* kernel-attention-parameters.csv, kernel-attention-covariance.csv; the catalogue must hold the gemm parameters */
 pw_status pw_fit_attention(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
+/* collective-parameters.csv, and the fitted cells of network-stacks.csv and collective-launch.csv */
+pw_status pw_fit_collectives(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
 
 #endif

@@ -15,7 +15,7 @@
 #include "sim/memory.h"
 #include "sim/status.h"
 
-enum { PW_FIT_MAX_PARAMETERS = 16 };
+enum { PW_FIT_MAX_PARAMETERS = 32 };
 
 typedef struct pw_fit_problem {
     size_t rows, parameters; /* parameters <= PW_FIT_MAX_PARAMETERS */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/collective/collectives_internal.h"
+#include "models/collective/fitting.h"
 
 /* --- Life ---------------------------------------------------------------------------------------------------------- */
 
@@ -65,14 +66,21 @@ static pw_status read_memory_traffic(const pw_catalogue *catalogue, pw_collectiv
     return PW_OK;
 }
 
-/* The library's own constants: those of the GPU maker's library. */
+/* Library, network stack and way of launching: what the cluster says, else by GPU and ports. */
 static pw_status read_library(const pw_catalogue *catalogue, pw_collectives *made, pw_error *error) {
     const pw_device *device = pw_cluster_device(made->cluster);
+    const pw_communication_desc *said = pw_cluster_communication(made->cluster);
     const pw_table *servers = pw_catalogue_table(catalogue, "servers");
     const char *server = pw_cluster_get_facts(made->cluster).server;
+    const char *library = *said->library ? said->library : !strcmp(device->vendor, "AMD") ? "rccl" : "nccl";
     int row = servers && *server ? pw_table_find_row(servers, server) : -1;
     made->amd_host = row >= 0 && strstr(pw_table_text_of(servers, (size_t)row, "cpus"), "EPYC");
-    return library_load(catalogue, !strcmp(device->vendor, "AMD") ? "rccl" : "nccl", "", device->arch, &made->library, error);
+    made->threads = said->launch == PW_LAUNCH_THREADS;
+    made->chooses_library = said->choice == PW_CHOICE_LIBRARY;
+    PW_TRY(parameters_load_stack(catalogue, said->stack, pw_cluster_nic_protocol(made->cluster), &made->stack, error));
+    PW_TRY(parameters_load_launch(catalogue, pw_launch_names[said->launch], device->arch, pw_cluster_host(made->cluster), made->launch_s, &made->launch_member_s, error));
+    PW_TRY(library_load(catalogue, library, said->version, device->arch, &made->library, error));
+    return parameters_load(made->allocator, catalogue, device->arch, library, said->version, &made->parameters, error);
 }
 
 static bool is_full(const pw_network *network) {
@@ -104,8 +112,6 @@ pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogu
         made->mesh = made->mesh || !strcmp(scaleup, "mesh");
     }
     pw_status status = number_ports(made, error);
-    if (status == PW_OK && calibrated)
-        status = parameters_load(allocator, catalogue, pw_cluster_device(cluster)->arch, &made->parameters, error);
     if (status == PW_OK && calibrated) status = read_memory_traffic(catalogue, made, error);
     if (status == PW_OK && calibrated) status = read_library(catalogue, made, error);
     if (status != PW_OK) {
@@ -130,6 +136,21 @@ void pw_collectives_destroy(pw_collectives *collectives) {
 bool pw_collectives_calibrated(const pw_collectives *collectives) {
     return collectives->calibrated;
 }
+
+void collectives_try_rows(pw_collectives *collectives, parameter_row *rows, size_t count) {
+    if (collectives->parameters.capacity) parameters_free(collectives->allocator, &collectives->parameters);
+    collectives->parameters.rows = rows; /* capacity 0: not its own */
+    collectives->parameters.count = collectives->parameters.own = count;
+}
+
+void collectives_try_stack(pw_collectives *collectives, const parameter_stack *stack) { collectives->stack = *stack; }
+
+void collectives_try_launch(pw_collectives *collectives, double added_s, double added_exchange_s) {
+    collectives->launch_s[0] = added_s;
+    collectives->launch_s[1] = added_exchange_s;
+}
+
+const library_constants *collectives_library(const pw_collectives *collectives) { return &collectives->library; }
 
 const char *pw_collectives_provenance(const pw_collectives *collectives) {
     return collectives->provenance;

@@ -16,7 +16,9 @@ struct pw_collectives {
     bool calibrated;
     parameter_table parameters;
     library_constants library;
-    bool amd_host;
+    parameter_stack stack;
+    bool amd_host, threads, chooses_library;
+    double launch_s[2], launch_member_s; /* what the way of launching adds: collectives, exchanges; for each further member of a process */
     uint32_t domain_gpus; /* GPUs numbered one after another that share NVLink, or a node where there is none; 0: several node types */
     bool crossbar;        /* GPUs of a domain share NVSwitches, apart from the way to the network */
     bool full;            /* every port of the network reaches every other at its own rate, whatever the others do */
@@ -39,6 +41,10 @@ pw_status variant_fits(const pw_collectives *collectives, int algorithm, pw_coll
 /* Raises a cost to what the links between these very members need. */
 pw_status collectives_need(const pw_collectives *collectives, pw_collective_kind kind, const uint32_t *gpus,
                            const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error);
+
+/* The algorithm that the library would pick, as one of the table's, and its protocol; auto where it has no model of its own. */
+int collectives_chosen(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape, double bytes,
+                       int *protocol);
 
 /* Scale-up domain of a GPU: consecutive numbers share one. */
 uint32_t collectives_domain(const pw_collectives *collectives, uint32_t gpu);

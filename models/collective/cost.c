@@ -21,8 +21,26 @@ static pw_status check_shape(const pw_group_shape *shape, pw_error *error) {
 
 typedef enum source { SOURCE_OWN, SOURCE_ANY, SOURCE_FORM } source;
 
+/* Blocks for every peer go at once over the channels of the library; others pass one message. */
+static bool is_exchange(int kind) {
+    return kind == PW_COLLECTIVE_ALL_TO_ALL || kind == PW_COLLECTIVE_ALL_TO_ALL_V || kind == PW_COLLECTIVE_GATHER ||
+           kind == PW_COLLECTIVE_SCATTER;
+}
+static bool is_message(int kind) { return kind == PARAMETER_KIND_MESSAGE || kind == PW_COLLECTIVE_SEND_RECV; }
+
+static void count_channels(const pw_collectives *collectives, const pw_group_shape *shape, parameter_query *query) {
+    uint32_t peers = is_message(query->kind) ? 1 : shape->members - 1;
+    query->member_bytes = is_message(query->kind) ? query->bytes : query->bytes / shape->members;
+    query->channels = library_p2p_channels(&collectives->library, shape->members, peers, query->member_bytes, &query->channel_load);
+}
+
+/* What the host's way of launching adds to every operation. */
+static double launch_s(const pw_collectives *collectives, int kind, const pw_group_shape *shape) {
+    return collectives->launch_s[is_exchange(kind) || is_message(kind)] + (shape->per_domain - 1) * collectives->launch_member_s;
+}
+
 static pw_collective_cost cost_with(const pw_collectives *collectives, int kind, int algorithm, source from,
-                                    const pw_group_shape *shape, double bytes, const algorithm_figures *figures) {
+                                    const pw_group_shape *shape, double bytes, int protocol, const algorithm_figures *figures) {
     pw_collective_cost cost = {.algorithm = algorithm};
     double cut = bytes * algorithm_cut(shape, figures->load), fluid = cut;
     if (from == SOURCE_FORM) {
@@ -38,9 +56,13 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
                                  .network_Bps = shape->network_Bps,
                                  .latency_s = shape->latency_s,
                                  .load = figures->load,
-                                 .hops = figures->hops};
+                                 .hops = figures->hops,
+                                 .threads = collectives->threads,
+                                 .protocol = protocol,
+                                 .stack = &collectives->stack};
+        count_channels(collectives, shape, &query);
         parameter_answer answer = parameters_least(&collectives->parameters, &query, from == SOURCE_OWN);
-        cost.alpha_s = answer.alpha_s;
+        cost.alpha_s = answer.alpha_s + launch_s(collectives, kind, shape);
         cost.sms = answer.sms;
         if (answer.fluid_s > fluid) fluid = answer.fluid_s; /* the cut bound holds whatever was measured elsewhere */
     }
@@ -62,7 +84,7 @@ static bool is_regular(const pw_collectives *collectives, pw_collective_kind kin
 
 /* Best of the algorithms that apply and have rows of one source; of those without rows only the usual ones. `chosen` is a
  * number of the table or of a variant; the shape has its options. */
-static pw_status best_of(const pw_collectives *collectives, pw_collective_kind kind, int chosen, source from,
+static pw_status best_of(const pw_collectives *collectives, pw_collective_kind kind, int chosen, int protocol, source from,
                          const pw_group_shape *shape, const uint32_t *gpus, double bytes, bool *found, pw_collective_cost *best, pw_error *error) {
     bool multicast = pw_cluster_has_multicast(collectives->cluster);
     const algorithm_variant *variant = variant_of(collectives, chosen);
@@ -76,7 +98,8 @@ static pw_status best_of(const pw_collectives *collectives, pw_collective_kind k
             continue;
         algorithm_figures figures;
         PW_TRY(algorithm_measure(collectives->allocator, i, kind, shape, &figures, error));
-        pw_collective_cost cost = cost_with(collectives, kind, i, from, shape, bytes, &figures);
+        pw_collective_cost cost = cost_with(collectives, kind, i, from, shape, bytes, protocol, &figures);
+        if (isinf(cost.total_s)) continue; /* no row holds */
         if (variant) cost.algorithm = algorithm == PW_ALGORITHM_AUTO ? chosen + 1 + i : chosen;
         bool known = is_regular(collectives, kind, shape) && algorithm_forms[i].load;
         if (gpus && !known && (!*found || cost.total_s < best->total_s))
@@ -114,9 +137,13 @@ static pw_status choose(const pw_collectives *collectives, pw_collective_kind ki
     pw_group_shape with = *shape;
     pw_collectives_algorithm(collectives, algorithm, &with);
     PW_TRY(variant_fits(collectives, algorithm, kind, &with, error));
+    int protocol = -1;
+    if (algorithm == PW_ALGORITHM_AUTO && collectives->chooses_library) algorithm = collectives_chosen(collectives, kind, &with, bytes, &protocol);
     for (source from = collectives->calibrated ? SOURCE_OWN : SOURCE_FORM; from <= SOURCE_FORM; from++) {
         bool found = false;
-        PW_TRY(best_of(collectives, kind, algorithm, from, &with, gpus, bytes, &found, cost, error));
+        if (protocol >= 0) PW_TRY(best_of(collectives, kind, algorithm, protocol, from, &with, gpus, bytes, &found, cost, error));
+        if (found) return PW_OK;
+        PW_TRY(best_of(collectives, kind, algorithm, -1, from, &with, gpus, bytes, &found, cost, error));
         if (found) return PW_OK;
     }
     return does_not_apply(collectives, kind, algorithm, &with, error);
@@ -167,30 +194,6 @@ pw_status pw_message_cost_of(const pw_collectives *collectives, uint32_t from, u
         rows = SOURCE_ANY;
     if (collectives->calibrated && parameters_has(&collectives->parameters, PARAMETER_KIND_MESSAGE, -1, !inside, true))
         rows = SOURCE_OWN;
-    *cost = cost_with(collectives, PARAMETER_KIND_MESSAGE, -1, rows, &pair, bytes, &figures);
+    *cost = cost_with(collectives, PARAMETER_KIND_MESSAGE, -1, rows, &pair, bytes, -1, &figures);
     return PW_OK;
-}
-
-bool pw_collective_library_estimate(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape,
-                                    double bytes, pw_library_estimate *estimate) {
-    const pw_device *device = pw_cluster_device(collectives->cluster);
-    pw_cluster_facts facts = pw_cluster_get_facts(collectives->cluster);
-    if (!collectives->calibrated || shape->members < 2) return false;
-    library_group group = {.ranks = shape->members,
-                           .nodes = shape->domains,
-                           .per_node = shape->per_domain,
-                           .links = facts.scaleup_Bps > 0 ? device->scaleup_links : 0,
-                           .pcie_Bps = device->pcie_Bps,
-                           .multicast = facts.multicast,
-                           .amd_host = collectives->amd_host};
-    if (shape->domains > 1) {
-        double ports = floor(shape->network_Bps * shape->per_domain / facts.nic_Bps + 0.5);
-        group.nic_Bps = facts.nic_line_Bps;
-        group.nics = ports > 1 ? (uint32_t)ports : 1;
-    }
-    library_choice choice;
-    if (!library_choose(&collectives->library, &group, kind, bytes, &choice)) return false;
-    *estimate = (pw_library_estimate){library_algorithm_names[choice.algorithm], library_protocol_names[choice.protocol],
-                                      choice.channels, choice.time_s};
-    return true;
 }

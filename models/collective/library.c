@@ -14,8 +14,7 @@ const char *const library_protocol_names[] = {"LL", "LL128", "Simple", NULL};
 
 /* --- Constants ------------------------------------------------------------------------------------------------------ */
 
-/* "2.18.3" as a number that grows with it; text without digits in front: 0. */
-static double version_number(const char *text) {
+double library_version(const char *text) {
     double number = 0, unit = 1e6;
     for (int part = 0; part < 3 && *text >= '0' && *text <= '9'; part++, unit /= 1000) {
         char *end;
@@ -27,7 +26,7 @@ static double version_number(const char *text) {
 
 /* Whether a row is of the library and holds for the version; *since: from which version on. */
 static bool row_holds(const pw_table *table, size_t row, const char *library, double version, double *since) {
-    *since = version_number(pw_table_text_of(table, row, "version"));
+    *since = library_version(pw_table_text_of(table, row, "version"));
     return !strcasecmp(pw_table_text_of(table, row, "library"), library) && (*since <= version || version == 0);
 }
 
@@ -138,6 +137,12 @@ static pw_status load_generation(const pw_catalogue *catalogue, const char *libr
     }
     to->link_Bps = pw_table_number_of(table, row, "link");
     to->pcie_share = pw_table_number_of(table, row, "pcie_share");
+    to->sms = pw_table_number_of(table, row, "sms");
+    to->nvls_sms = pw_table_number_of(table, row, "nvls_sms");
+    to->sm_bytes = pw_table_number_of(table, row, "sm_bytes");
+    to->p2p_channels = pw_table_number_of(table, row, "p2p_channels");
+    to->p2p_least_bytes = pw_table_number_of(table, row, "p2p_least");
+    to->p2p_most_bytes = pw_table_number_of(table, row, "p2p_most");
     to->nvls_efficiency = pw_table_number_of(table, row, "nvls_efficiency");
     snprintf(to->generation, sizeof to->generation, "%s", pw_table_text_of(table, row, "generation"));
     int count;
@@ -180,7 +185,7 @@ pw_status library_load(const pw_catalogue *catalogue, const char *library, const
             constants->base[a][p] = constants->nvlink[a][p] = constants->pcie[a][p] = constants->network[a][p] = NAN;
     snprintf(constants->name, sizeof constants->name, "%s", library);
     snprintf(constants->version, sizeof constants->version, "%s", version);
-    double number = version_number(version);
+    double number = library_version(version);
     PW_TRY(load_generation(catalogue, library, number, arch, constants, error));
     PW_TRY(load_latencies(catalogue, library, number, constants, error));
     return load_tree_factors(catalogue, library, number, constants, error);
@@ -344,4 +349,16 @@ bool library_choose(const library_constants *k, const library_group *g, pw_colle
             found = true;
         }
     return found;
+}
+
+/* --- Point to point -------------------------------------------------------------------------------------------------- */
+
+double library_p2p_channels(const library_constants *k, uint32_t members, uint32_t peers, double bytes, double *load) {
+    double total = k->p2p_channels, least = total, n = members;
+    while (least * n > total && least > 1) least /= 2;
+    double channels = fmax(1, fmin(least, ceil(bytes / k->p2p_least_bytes)));
+    while (channels >= least && channels < total && bytes / channels > k->p2p_most_bytes) channels *= 2;
+    *load = 1;
+    if (peers > 1 && channels * n > total) *load = channels >= total ? peers : ceil(channels * n / total);
+    return channels;
 }

@@ -30,10 +30,15 @@ typedef struct library_constants {
     double ll_Bps[3], ring_ll128_Bps[3], tree_ll128_Bps[3], tree_Bps[3], nvls_tree_Bps[3]; /* one node, two, more */
     double ll_network_Bps[2][2]; /* cap of LL between nodes: hosts of Intel or AMD; two nodes, more */
     double nvls_efficiency;
+    double p2p_channels, p2p_least_bytes, p2p_most_bytes; /* channels of all messages together; bytes of one at least, before it doubles */
+    double sms, nvls_sms, sm_bytes; /* SMs of its kernels at most; bytes that make one more worth while */
     bool has_ratio; /* RCCL: bandwidth is a share of the channels' instead */
     double ratio[2][2][LIBRARY_PROTOCOLS]; /* tree and ring; up to two nodes, more */
     double tree_factor[LIBRARY_PROTOCOLS][LIBRARY_TREE_SIZES]; /* by powers of two from 64 bytes; 1 where none is on file */
 } library_constants;
+
+/* "2.18.3" as a number that grows with it; text without digits in front: 0. */
+double library_version(const char *text);
 
 /* The newest constants not newer than `version` ("": the newest) for an architecture; an unknown library is an error that
  * names those known. */
@@ -60,5 +65,10 @@ typedef struct library_choice {
 /* False: the library has no cost model for this kind (send and receive, all_to_all), or no algorithm applies. */
 bool library_choose(const library_constants *constants, const library_group *group, pw_collective_kind kind, double bytes,
                     library_choice *choice);
+
+/* Channels inside a node for a message of `bytes` to each of `peers` others in a communicator of `members`: every peer gets an equal
+ * share of all channels, rounded down to a power of two, fewer for small messages; they double while a channel would carry more
+ * than p2p_most_bytes, and then share. *load: messages that the busiest channel carries one after another. */
+double library_p2p_channels(const library_constants *constants, uint32_t members, uint32_t peers, double bytes, double *load);
 
 #endif

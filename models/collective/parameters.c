@@ -1,5 +1,7 @@
 #include "models/collective/parameters.h"
 
+#include "models/collective/library.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,8 +9,10 @@
 
 #include "sim/math.h"
 
-static const char table_kind[] = "collective-parameters";
+static const char *const table_kinds[] = {"collective-parameters", "collective-assumed"};
 static const char any[] = "any";
+
+static const double HUGE_BYTES = 1e30; /* no limit */
 
 typedef struct row_reader {
     const pw_table *table;
@@ -92,6 +96,14 @@ static pw_status read_row(const row_reader *reader, parameter_row *row) {
     PW_TRY(read_number(reader, "c", 0, 0, &row->c));
     PW_TRY(read_number(reader, "sms", 0, INFINITY, &row->sms));
     PW_TRY(read_number(reader, "sm_bytes", 1, NAN, &row->sm_bytes));
+    PW_TRY(read_number(reader, "channel", 1, NAN, &row->channel_Bps));
+    PW_TRY(read_number(reader, "from", 0, 0, &row->from_bytes[0]));
+    PW_TRY(read_number(reader, "from_threads", 0, 0, &row->from_bytes[1]));
+    PW_TRY(read_number(reader, "until", 0, HUGE_BYTES, &row->until_bytes[0]));
+    PW_TRY(read_number(reader, "until_threads", 0, HUGE_BYTES, &row->until_bytes[1]));
+    const char *protocol = NULL;
+    PW_TRY(read_text(reader, "protocol", &protocol));
+    row->protocol = !strcmp(protocol, "LL") ? 0 : !strcmp(protocol, "LL128") ? 1 : !strcmp(protocol, "Simple") ? 2 : -1;
     if (isnan(row->bandwidth_Bps) != isnan(row->link_Bps)) return bad_row(reader, "link", "empty");
     if (isnan(row->network_Bps) != isnan(row->network_link_Bps)) return bad_row(reader, "network_link", "empty");
     if (row->several ? isnan(row->network_Bps) : isnan(row->bandwidth_Bps)) return bad_row(reader, "bandwidth", "empty");
@@ -105,41 +117,115 @@ static bool is_generation(const char *arch, const char *generation) {
     return !strncasecmp(arch, generation, length) && (arch[length] == '\0' || arch[length] == ' ');
 }
 
-static pw_status read_rows(const pw_allocator *allocator, const pw_table *table, const char *arch, bool own,
-                           parameter_table *set, pw_error *error) {
+/* The generation of the tables that says most of an architecture's name, and the newest set of rows not newer than the version,
+ * else the oldest. */
+static pw_status find_set(const pw_table *const *tables, const char *arch, const char *library, double version, parameter_table *set,
+                          double *since, pw_error *error) {
+    for (size_t t = 0; t < 2; t++)
+        for (size_t row = 0; row < pw_table_rows(tables[t]); row++) {
+            row_reader reader = {tables[t], row, error};
+            const char *generation = NULL;
+            PW_TRY(read_text(&reader, "generation", &generation));
+            if (strcmp(generation, any) && is_generation(arch, generation) && strlen(generation) > strlen(set->generation))
+                snprintf(set->generation, sizeof set->generation, "%s", generation);
+        }
+    double oldest = INFINITY, newest = -1;
+    for (size_t row = 0; row < pw_table_rows(tables[0]); row++) {
+        row_reader reader = {tables[0], row, error};
+        const char *generation = NULL, *of = NULL, *text = NULL;
+        PW_TRY(read_text(&reader, "generation", &generation));
+        PW_TRY(read_text(&reader, "library", &of));
+        PW_TRY(read_text(&reader, "version", &text));
+        double number = library_version(text);
+        if (strcmp(generation, set->generation) || strcmp(of, library)) continue;
+        if (number < oldest) oldest = number;
+        if (number > newest && (number <= version || version == 0)) newest = number;
+    }
+    *since = newest >= 0 ? newest : oldest;
+    return PW_OK;
+}
+
+static pw_status read_rows(const pw_allocator *allocator, const pw_table *table, const char *generation, const char *library,
+                           double since, parameter_table *set, pw_error *error) {
     for (size_t row = 0; row < pw_table_rows(table); row++) {
         row_reader reader = {table, row, error};
-        const char *generation = NULL;
-        PW_TRY(read_text(&reader, "generation", &generation));
-        bool is_any = !strcmp(generation, any);
-        if (own ? is_any || !is_generation(arch, generation) : !is_any) continue;
+        const char *of = NULL, *by = NULL, *text = NULL;
+        PW_TRY(read_text(&reader, "generation", &of));
+        PW_TRY(read_text(&reader, "library", &by));
+        PW_TRY(read_text(&reader, "version", &text));
+        if (strcmp(of, generation) || (*by && strcmp(by, library)) || (*text && library_version(text) != since)) continue;
         if (pw_grow(allocator, (void **)&set->rows, &set->capacity, set->count + 1,
                     sizeof *set->rows))
             return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the parameters of collectives");
         PW_TRY(read_row(&reader, &set->rows[set->count]));
         set->count++;
-        if (own && !*set->generation)
-            snprintf(set->generation, sizeof set->generation, "%s", generation);
     }
     return PW_OK;
 }
 
-pw_status parameters_load(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *arch,
-                          parameter_table *set, pw_error *error) {
+pw_status parameters_load(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *arch, const char *library,
+                          const char *version, parameter_table *set, pw_error *error) {
     memset(set, 0, sizeof *set);
-    const pw_table *table;
-    PW_TRY(pw_catalogue_need(catalogue, table_kind, &table, error));
-    const char *slash = strrchr(pw_table_file(table), '/'); /* a result must not depend on where the data lie */
-    snprintf(set->file, sizeof set->file, "%s", slash ? slash + 1 : pw_table_file(table));
-    pw_status status = read_rows(allocator, table, arch, true, set, error);
+    const pw_table *tables[2];
+    for (int t = 0; t < 2; t++) PW_TRY(pw_catalogue_need(catalogue, table_kinds[t], &tables[t], error));
+    const char *slash = strrchr(pw_table_file(tables[0]), '/'); /* a result must not depend on where the data lie */
+    snprintf(set->file, sizeof set->file, "%s", slash ? slash + 1 : pw_table_file(tables[0]));
+    double since = 0;
+    PW_TRY(find_set(tables, arch, library, library_version(version), set, &since, error));
+    pw_status status = PW_OK;
+    for (int t = 0; t < 2 && status == PW_OK && *set->generation; t++)
+        status = read_rows(allocator, tables[t], set->generation, library, since, set, error);
     set->own = set->count;
-    if (status == PW_OK) status = read_rows(allocator, table, arch, false, set, error);
+    for (int t = 0; t < 2 && status == PW_OK; t++) status = read_rows(allocator, tables[t], any, library, since, set, error);
     if (status != PW_OK) parameters_free(allocator, set);
     return status;
 }
 
+pw_status parameters_load_stack(const pw_catalogue *catalogue, const char *name, const char *nic_protocol, parameter_stack *stack,
+                                pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "network-stacks", &table, error));
+    int row = *name ? pw_table_find_row(table, name) : -1;
+    for (size_t r = 0; row < 0 && !*name && *nic_protocol && r < pw_table_rows(table); r++)
+        if (!strcmp(pw_table_text_of(table, r, "protocol"), nic_protocol)) row = (int)r;
+    if (row < 0 && !*name) row = pw_table_find_row(table, "rdma");
+    if (row < 0) {
+        char hint[256];
+        return pw_fail(error, PW_NOT_FOUND, NULL, 0, pw_table_names(table, "these are on file:", hint, sizeof hint),
+                       "there is no network stack '%s'", name);
+    }
+    snprintf(stack->name, sizeof stack->name, "%s", pw_table_text_at(table, (size_t)row, 0));
+    stack->is_rdma = !strcmp(pw_table_text_of(table, (size_t)row, "own_terms"), "no");
+    if (stack->is_rdma) return PW_OK;
+    PW_TRY(pw_table_amount_of(table, (size_t)row, "hop_small", &stack->hop_s[0], error));
+    PW_TRY(pw_table_amount_of(table, (size_t)row, "hop_large", &stack->hop_s[1], error));
+    PW_TRY(pw_table_amount_of(table, (size_t)row, "share_small", &stack->share[0], error));
+    return pw_table_amount_of(table, (size_t)row, "share_large", &stack->share[1], error);
+}
+
+pw_status parameters_load_launch(const pw_catalogue *catalogue, const char *launch, const char *arch, const char *host,
+                                 double added_s[2], double *per_member_s, pw_error *error) {
+    const pw_table *table;
+    size_t longest = 0;
+    PW_TRY(pw_catalogue_need(catalogue, "collective-launch", &table, error));
+    added_s[0] = added_s[1] = *per_member_s = 0;
+    for (size_t row = 0; row < pw_table_rows(table); row++) {
+        const char *generation = pw_table_text_of(table, row, "generation");
+        const char *of_host = pw_table_text_of(table, row, "host");
+        bool is_any = !strcmp(generation, any);
+        if (*of_host && strcmp(of_host, host)) continue;
+        if (strcmp(pw_table_text_of(table, row, "launch"), launch) || (!is_any && !is_generation(arch, generation))) continue;
+        if (is_any ? longest > 0 : strlen(generation) < longest) continue;
+        longest = is_any ? 0 : strlen(generation);
+        PW_TRY(pw_table_amount_of(table, row, "added", &added_s[0], error));
+        PW_TRY(pw_table_amount_of(table, row, "added_exchange", &added_s[1], error));
+        PW_TRY(pw_table_amount_of(table, row, "added_per_member", per_member_s, error));
+    }
+    return PW_OK;
+}
+
 void parameters_free(const pw_allocator *allocator, parameter_table *set) {
-    pw_free(allocator, set->rows, set->capacity * sizeof *set->rows);
+    if (set->capacity) pw_free(allocator, set->rows, set->capacity * sizeof *set->rows);
     set->rows = NULL;
     set->count = set->capacity = set->own = 0;
 }
@@ -157,9 +243,13 @@ bool parameters_has(const parameter_table *set, int kind, int algorithm, bool se
     return false;
 }
 
+static bool uses_stack(const parameter_query *query) { return query->stack && !query->stack->is_rdma && query->domains > 1; }
+
 static double row_latency(const parameter_row *row, const parameter_query *query) {
     double between = row->by_doubling ? (query->domains > 1 ? pw_log2(query->domains) : 0) : query->hops.network;
     double inside = row->by_member ? (double)query->members / query->domains - 1 : query->hops.scaleup;
+    if (uses_stack(query))
+        return row->a_s + row->hop_s * inside + query->stack->hop_s[row->protocol != 0] * query->hops.network;
     double extra = query->latency_s - row->latency_s;
     double longer = extra > 0 ? extra * query->hops.network : 0; /* also when NaN: nothing */
     return longer + row->a_s + row->hop_s * inside + row->network_hop_s * between;
@@ -172,9 +262,21 @@ static double row_fluid(const parameter_row *row, const parameter_query *query) 
         if (query->members > 1) bytes *= 1 + row->c / (query->members - 1);
         inside = bytes / (row->bandwidth_Bps * (query->scaleup_Bps / row->link_Bps));
     }
-    if (!isnan(row->network_Bps) && query->load.network > 0)
-        between = query->bytes * query->load.network / (row->network_Bps * (query->network_Bps / row->network_link_Bps));
+    if (!isnan(row->channel_Bps)) {
+        double one = query->member_bytes * query->channel_load / (query->channels * row->channel_Bps);
+        if (one > inside) inside = one;
+    }
+    if (!isnan(row->network_Bps) && query->load.network > 0) {
+        double share = uses_stack(query) ? query->stack->share[row->protocol != 0] : row->network_Bps / row->network_link_Bps;
+        between = query->bytes * query->load.network / (share * query->network_Bps);
+    }
     return inside > between ? inside : between;
+}
+
+static bool row_holds(const parameter_row *row, const parameter_query *query) {
+    if (query->protocol >= 0 && row->protocol != query->protocol) return false;
+    if (uses_stack(query) && row->protocol == 1) return false;
+    return query->member_bytes >= row->from_bytes[query->threads] && query->member_bytes < row->until_bytes[query->threads];
 }
 
 parameter_answer parameters_least(const parameter_table *set, const parameter_query *query, bool own) {
@@ -182,7 +284,7 @@ parameter_answer parameters_least(const parameter_table *set, const parameter_qu
     size_t first = own ? 0 : set->own, end = own ? set->own : set->count;
     for (size_t i = first; i < end; i++) {
         const parameter_row *row = &set->rows[i];
-        if (!row_matches(row, query->kind, query->algorithm, query->domains > 1)) continue;
+        if (!row_matches(row, query->kind, query->algorithm, query->domains > 1) || !row_holds(row, query)) continue;
         double alpha = row_latency(row, query), fluid = row_fluid(row, query);
         if (best.row && !(alpha + fluid < best.alpha_s + best.fluid_s)) continue;
         best = (parameter_answer){alpha, fluid, row->sms, row};

@@ -231,6 +231,16 @@ static pw_status add_network(pw_cluster *cluster, pw_error *error) {
 
 /* --- Life --------------------------------------------------------------------------------------------------------- */
 
+/* The description may go away before the cluster. */
+static pw_status keep_communication(pw_cluster *cluster, const pw_communication_desc *desc, pw_error *error) {
+    pw_communication_desc *kept = &cluster->communication;
+    *kept = *desc;
+    const char **texts[] = {&kept->library, &kept->version, &kept->stack};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!(*texts[i] = pw_arena_text(cluster->arena, *texts[i] ? *texts[i] : ""))) return no_memory(error);
+    return PW_OK;
+}
+
 static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_error *error) {
     PW_TRY(pw_description_check(&pw_cluster_kind, desc, NULL, 0, error));
     cluster->arena = pw_arena_create(cluster->allocator);
@@ -238,6 +248,7 @@ static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_erro
     cluster->name = pw_arena_text(cluster->arena, desc->name && *desc->name ? desc->name : "cluster");
     if (!cluster->name) return no_memory(error);
     PW_TRY(resolve_parts(cluster, desc, error));
+    PW_TRY(keep_communication(cluster, &desc->communication, error));
     cluster->network_desc = desc->network;
     if (desc->network.topology < 0)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "network.topology is not given");

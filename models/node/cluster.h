@@ -37,12 +37,25 @@ typedef struct pw_nodes_desc {
 } pw_nodes_desc;
 extern const pw_kind pw_nodes_kind;
 
+/* The communication library (NCCL, RCCL) and how the host drives it. Texts NULL or "": by the rest of the cluster. */
+typedef struct pw_communication_desc {
+    const char *library, *version, *stack;
+    int choice, launch; /* indices into the names below */
+} pw_communication_desc;
+extern const pw_kind pw_communication_kind;
+typedef enum pw_choice { PW_CHOICE_FASTEST, PW_CHOICE_LIBRARY } pw_choice;
+extern const char *const pw_choice_names[];
+typedef enum pw_launch { PW_LAUNCH_PROCESS_PER_GPU, PW_LAUNCH_THREADS, PW_LAUNCH_PROCESS_FOR_ALL, PW_LAUNCH_GRAPH, PW_LAUNCH_KERNEL_ONLY,
+                         PW_LAUNCH_XLA } pw_launch;
+extern const char *const pw_launch_names[];
+
 typedef struct pw_cluster_desc {
     const char *name;
     pw_node_desc node;
     int64_t nodes;
     pw_list more; /* of pw_one_of: pw_nodes_desc */
     pw_network_desc network;
+    pw_communication_desc communication;
 } pw_cluster_desc;
 extern const pw_kind pw_cluster_kind;
 
@@ -53,6 +66,8 @@ pw_status pw_cluster_create(const pw_allocator *allocator, const pw_catalogue *c
                             pw_cluster **cluster, pw_error *error);
 void pw_cluster_destroy(pw_cluster *cluster);
 
+const pw_communication_desc *pw_cluster_communication(const pw_cluster *cluster);
+const char *pw_cluster_nic_protocol(const pw_cluster *cluster); /* of the first part's ports: "NDR", "EFA", ...; "" when unknown */
 const pw_fabric *pw_cluster_fabric(const pw_cluster *cluster);
 const pw_network *pw_cluster_network(const pw_cluster *cluster); /* NULL for one node */
 const pw_device *pw_cluster_device(const pw_cluster *cluster);   /* of the first part */

@@ -153,3 +153,11 @@ uint32_t pw_cluster_link_generations(const pw_cluster *cluster, uint32_t part, p
                                        network->hop_latency_s + network->cable_latency_s);
     return count;
 }
+
+const pw_communication_desc *pw_cluster_communication(const pw_cluster *cluster) { return &cluster->communication; }
+
+const char *pw_cluster_nic_protocol(const pw_cluster *cluster) {
+    const node_wiring *wiring = cluster->parts->wiring;
+    int column = pw_table_find_column(wiring->table, "nic_protocol");
+    return column < 0 ? "" : pw_table_text_at(wiring->table, wiring->row, (size_t)column);
+}

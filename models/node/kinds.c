@@ -64,6 +64,8 @@ static const pw_field cluster_fields[] = {
      .text = "nodes of other types on the same network, numbered after those above"},
     {"network", PW_FIELD_RECORD, PW_UNIT_NONE, offsetof(pw_cluster_desc, network), 0, 0, "", NULL, &pw_network_kind,
      "switches and cables between nodes"},
+    {"communication", PW_FIELD_RECORD, PW_UNIT_NONE, offsetof(pw_cluster_desc, communication), 0, 0, "", NULL, &pw_communication_kind,
+     "the library that runs collectives and messages"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_cluster_kind = {"cluster", "Nodes joined by a network", sizeof(pw_cluster_desc), cluster_fields, NULL};

@@ -112,6 +112,7 @@ struct pw_cluster {
     pw_network *network; /* NULL: one node or no ports */
     pw_network_desc network_desc;
     node_link network_link; /* of the ports for which the network is built */
+    pw_communication_desc communication; /* texts in the arena */
     bool is_rail_aligned;
 };
 
