@@ -22,21 +22,21 @@ static pw_status check_shape(const pw_group_shape *shape, pw_error *error) {
 typedef enum source { SOURCE_OWN, SOURCE_ANY, SOURCE_FORM } source;
 
 /* Blocks for every peer go at once over the channels of the library; others pass one message. */
-static bool is_exchange(int kind) {
+static bool goes_at_once(int kind) {
     return kind == PW_COLLECTIVE_ALL_TO_ALL || kind == PW_COLLECTIVE_ALL_TO_ALL_V || kind == PW_COLLECTIVE_GATHER ||
            kind == PW_COLLECTIVE_SCATTER;
 }
-static bool is_message(int kind) { return kind == PARAMETER_KIND_MESSAGE || kind == PW_COLLECTIVE_SEND_RECV; }
+static bool passes_one(int kind) { return kind == PARAMETER_KIND_MESSAGE || kind == PW_COLLECTIVE_SEND_RECV; }
 
 static void count_channels(const pw_collectives *collectives, const pw_group_shape *shape, parameter_query *query) {
-    uint32_t peers = is_message(query->kind) ? 1 : shape->members - 1;
-    query->member_bytes = is_message(query->kind) ? query->bytes : query->bytes / shape->members;
+    uint32_t peers = passes_one(query->kind) ? 1 : shape->members - 1;
+    query->member_bytes = passes_one(query->kind) ? query->bytes : query->bytes / shape->members;
     query->channels = library_p2p_channels(&collectives->library, shape->members, peers, query->member_bytes, &query->channel_load);
 }
 
 /* What the host's way of launching adds to every operation. */
 static double launch_s(const pw_collectives *collectives, int kind, const pw_group_shape *shape) {
-    return collectives->launch_s[is_exchange(kind) || is_message(kind)] + (shape->per_domain - 1) * collectives->launch_member_s;
+    return collectives->launch_s[goes_at_once(kind) || passes_one(kind)] + (shape->per_domain - 1) * collectives->launch_member_s;
 }
 
 static pw_collective_cost cost_with(const pw_collectives *collectives, int kind, int algorithm, source from,

@@ -115,7 +115,7 @@ typedef struct doctor {
     const pw_catalogue *catalogue;
     const pw_table *limits;
     pw_measured input, split, health_split;
-    collective_systems systems;
+    pw_benches *benches;
     point *points;
     double *scratch;
     pw_arena *arena;
@@ -138,15 +138,15 @@ static pw_status diagnose_table(const doctor *d, const uint32_t *rows, uint32_t 
         pw_prediction prediction = {0};
         double predicted = NAN;
         pw_error failure = {0};
-        PW_TRY(collective_row_of(&d->systems, &d->input, rows[i], &row, &prediction, d->error));
+        PW_TRY(collective_row_of(d->benches, &d->input, rows[i], &row, &prediction, d->error));
         if (!(row.bytes > 0) || !(row.measured_s > 0)) continue;
-        if (!row.collectives) snprintf(of->why, sizeof of->why, "%s", prediction.why);
+        if (!row.bench) snprintf(of->why, sizeof of->why, "%s", prediction.why);
         else {
             int64_t nodes;
             PW_TRY(pw_measured_integer(&d->input, rows[i], "nodes", 1, &nodes, d->error));
-            at.scaleup = pw_cluster_scaleup_Bps(row.cluster) > 0;
+            at.scaleup = pw_cluster_scaleup_Bps(row.bench->cluster) > 0;
             at.several_nodes = nodes > 1;
-            if (collective_row_predict(&row, &predicted, &failure) != PW_OK) {
+            if (pw_bench_time(row.bench, row.kind, row.bytes, &predicted, &failure) != PW_OK) {
                 if (failure.status == PW_NO_MEMORY) return pw_fail(d->error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
                 snprintf(of->why, sizeof of->why, "%.390s", failure.what);
                 predicted = NAN;
@@ -176,10 +176,11 @@ static pw_status read_files(doctor *d, const char *data) {
     snprintf(path, sizeof path, "%s/split-collective-health.csv", folder);
     PW_TRY(pw_measured_read(path, d->arena, &d->health_split, d->error));
     pw_validation_context context = {.catalogue = d->catalogue, .folder = folder, .input = &d->input, .arena = d->arena};
-    PW_TRY(collective_systems_read(&context, &d->systems, d->error));
+    PW_TRY(collective_benches_create(&context, &d->benches, d->error));
     PW_TRY(pw_catalogue_need(d->catalogue, "collective-flags", &d->limits, d->error));
     PW_TRY(check_limits(d->limits, d->error));
-    return collective_systems_add(&d->systems, &d->input, d->error);
+    collective_benches_add(d->benches, &d->input);
+    return PW_OK;
 }
 
 /* The rows of every table together, tables in the order of their first rows: *first[t] .. *first[t + 1] of *order. */
@@ -221,7 +222,7 @@ pw_status pw_collective_diagnose(const pw_catalogue *catalogue, const char *data
     *diagnoses = NULL;
     *count = 0;
     pw_status status = diagnose(&d, data, diagnoses, count);
-    collective_systems_free(&d.systems);
+    pw_benches_destroy(d.benches);
     return status;
 }
 

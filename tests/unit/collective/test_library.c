@@ -98,4 +98,17 @@ PW_TEST(exchanges_have_no_cost_model) {
     test_close(&bench);
 }
 
+PW_TEST(channels_of_messages_follow_the_number_of_ranks_and_bytes) {
+    library_constants k = constants("nccl", "", "Blackwell");
+    const double MiB = 1048576;
+    static const struct { uint32_t members, peers; double mebibytes, channels, load; } cases[] = {
+        {8, 1, 64, 4, 1}, {8, 1, 65, 8, 1}, {8, 1, 512, 32, 1}, {8, 7, 8, 4, 1},   {8, 7, 128, 8, 2}, {8, 7, 512, 32, 7},
+        {2, 1, 64, 16, 1}, {16, 15, 1, 2, 1}, {18, 17, 1, 1, 1}, {18, 17, 32, 2, 2}, {36, 35, 1, 1, 2}, {2, 1, 1.0 / 1024, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double load;
+        PW_EXPECT_NEAR(library_p2p_channels(&k, cases[i].members, cases[i].peers, cases[i].mebibytes * MiB, &load), cases[i].channels, 0);
+        PW_EXPECT_NEAR(load, cases[i].load, 0);
+    }
+}
+
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
