@@ -6,8 +6,8 @@
 
 #include "sim/text.h"
 
-typedef enum statistic { MAPE, MEDIAN, P90, WORST, BIAS, RIGHT, WITHIN, STATISTICS } statistic;
-static const char *const statistic_names[STATISTICS + 1] = {"mape", "median", "p90", "worst", "bias", "right", "within", NULL};
+typedef enum statistic { MAPE, MEDIAN, P90, WORST, BIAS, RIGHT, WITHIN, BEATS, STATISTICS } statistic;
+static const char *const statistic_names[STATISTICS + 1] = {"mape", "median", "p90", "worst", "bias", "right", "within", "beats", NULL};
 
 typedef struct runs { /* each suite, once */
     const pw_suite *suites[16];
@@ -140,6 +140,18 @@ static double value_of(const pw_prediction *p, pw_variant variant) {
     return variant == PW_VARIANT_STACK ? p->stack : variant == PW_VARIANT_BASELINE ? p->baseline : p->plain;
 }
 
+/* The median error over the baseline's, on the rows that have one, in %. */
+static double beats(const pw_validation *v, const scratch *s, pw_variant variant, uint32_t *n) {
+    *n = 0;
+    for (uint32_t row = 0; row < v->input->rows; row++) {
+        const pw_prediction *p = &v->predictions[row];
+        if (!s->chosen[row] || isnan(p->baseline) || isnan(value_of(p, variant))) continue;
+        s->a[*n] = (value_of(p, variant) - p->measured) / p->measured;
+        s->b[(*n)++] = (p->baseline - p->measured) / p->measured;
+    }
+    return *n ? 100 * pw_validation_score(s->a, *n).median_pct / pw_validation_score(s->b, *n).median_pct : NAN;
+}
+
 static double reached_by(const pw_validation *v, const scratch *s, statistic which, pw_variant variant, uint32_t *n) {
     uint32_t count = 0, within = 0;
     for (uint32_t row = 0; row < v->input->rows; row++) {
@@ -154,6 +166,7 @@ static double reached_by(const pw_validation *v, const scratch *s, statistic whi
         s->b[count++] = value;
     }
     *n = count;
+    if (which == BEATS) return variant == PW_VARIANT_BASELINE ? NAN : beats(v, s, variant, n);
     if (which == WITHIN) return count && variant != PW_VARIANT_BASELINE ? 100.0 * within / count : NAN;
     if (which == RIGHT) return pw_validation_sign_pct(s->a, s->b, count, n);
     pw_score score = pw_validation_score(s->a, count);

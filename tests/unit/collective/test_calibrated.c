@@ -285,6 +285,24 @@ PW_TEST(messages_stand_still_while_their_channels_double) {
     test_close(&bench);
 }
 
+/* all_to_all of 64 GPUs in a rack of NVLink against 128 in two: published 667 and 48 GB/s. */
+PW_TEST(a_second_rack_is_a_cliff_for_all_to_all) {
+    pw_cluster_desc desc = test_describe("GB300 NVL72", 32, RAIL_OPTIMIZED);
+    desc.node.scaleup_domain = 64;
+    test_bench bench = test_open_desc(&desc, true);
+    uint32_t gpus[128];
+    pw_group_shape rack = test_group(&bench, 0, 1, 64, gpus), racks = test_group(&bench, 0, 1, 128, gpus);
+    double in = busbw(PW_COLLECTIVE_ALL_TO_ALL, &rack, 16 * GiB, test_cost(&bench, PW_COLLECTIVE_ALL_TO_ALL, PW_ALGORITHM_AUTO, &rack, 16 * GiB).total_s);
+    double across = busbw(PW_COLLECTIVE_ALL_TO_ALL, &racks, 16 * GiB, test_cost(&bench, PW_COLLECTIVE_ALL_TO_ALL, PW_ALGORITHM_AUTO, &racks, 16 * GiB).total_s);
+    PW_EXPECT_NEAR(in, 667e9, 0.12);
+    PW_EXPECT(across < in / 3 && across <= 2.1 * pw_cluster_nic_Bps(bench.cluster));
+    double reduce_in = busbw(PW_COLLECTIVE_ALL_REDUCE, &rack, 16 * GiB, test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &rack, 16 * GiB).total_s);
+    double reduce_across = busbw(PW_COLLECTIVE_ALL_REDUCE, &racks, 16 * GiB, test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, PW_ALGORITHM_AUTO, &racks, 16 * GiB).total_s);
+    PW_EXPECT_NEAR(reduce_in, 930e9, 0.05); /* published: 930 and 738 GB/s */
+    PW_EXPECT_NEAR(reduce_across, 738e9, 0.06);
+    test_close(&bench);
+}
+
 PW_TEST(same_question_same_answer) {
     uint32_t gpus[32];
     for (int i = 0; i < 2; i++) {
