@@ -21,6 +21,7 @@
 ---@field nodes? integer how many nodes; of an NVL72 rack a node is one tray of 4 GPUs
 ---@field more? podwright.nodes[] nodes of other types on the same network, numbered after those above
 ---@field network? podwright.network switches and cables between nodes
+---@field communication? podwright.communication the library that runs collectives and messages
 ---@overload fun(fields: table): podwright.cluster
 
 ---@class podwright.node One server: its GPUs, how they are joined, and its network ports
@@ -72,6 +73,14 @@
 ---@field uplink_rate? podwright.quantity line rate of a cable to the next tier, one direction; left out: that of the cables from below
 ---@field group? integer what one group holds: nodes of a leaf (or of a block of leaves), leaves of a pod, pods of what is above; 0: as many as fit, dealt evenly
 ---@overload fun(fields: table): podwright.tier
+
+---@class podwright.communication The communication library of a cluster
+---@field library? string "nccl" or "rccl"; left out: that of the GPU's maker
+---@field version? string its version, e.g. "2.27.3": the newest constants that are not newer hold; left out: the newest
+---@field choice? "fastest"|"library" who picks algorithm and protocol where a collective names none: the least time, or the library's own cost model
+---@field launch? "process_per_gpu"|"threads"|"process_for_all"|"graph"|"kernel_only"|"xla" how the host starts operations: it adds to every start, and decides where point-to-point messages change protocol
+---@field stack? string software below the library between nodes, a row of network-stacks ("rdma", "efa", "tcpxo", "socket"); left out: that of the node's ports
+---@overload fun(fields: table): podwright.communication
 
 ---@class podwright.train A training job: model, batch, and how they are split over the GPUs.
 ---@field name? string Name of the job, for reports.
@@ -457,6 +466,10 @@ function o.network(fields) end
 ---@param fields podwright.tier|string a table of fields, or a name
 ---@return podwright.tier
 function o.tier(fields) end
+---The communication library of a cluster
+---@param fields podwright.communication|string a table of fields, or a name
+---@return podwright.communication
+function o.communication(fields) end
 ---A training job: model, batch, and how they are split over the GPUs.
 ---@param fields podwright.train|string a table of fields, or a name
 ---@return podwright.train
