@@ -28,10 +28,14 @@ static bool goes_at_once(int kind) {
 }
 static bool passes_one(int kind) { return kind == PARAMETER_KIND_MESSAGE || kind == PW_COLLECTIVE_SEND_RECV; }
 
-static void count_channels(const pw_collectives *collectives, const pw_group_shape *shape, parameter_query *query) {
-    uint32_t peers = passes_one(query->kind) ? 1 : shape->members - 1;
-    query->member_bytes = passes_one(query->kind) ? query->bytes : query->bytes / shape->members;
-    query->channels = library_p2p_channels(&collectives->library, shape->members, peers, query->member_bytes, &query->channel_load);
+typedef struct message_group { /* for which channels are counted */
+    const library_constants *library;
+    uint32_t members, peers;
+} message_group;
+
+static double part_of(const void *context, double member_bytes) {
+    const message_group *group = context;
+    return library_p2p_part(group->library, group->members, group->peers, member_bytes);
 }
 
 /* What the host's way of launching adds to every operation. */
@@ -60,7 +64,11 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
                                  .threads = collectives->threads,
                                  .protocol = protocol,
                                  .stack = &collectives->stack};
-        count_channels(collectives, shape, &query);
+        message_group group = {&collectives->library, shape->members, passes_one(kind) ? 1 : shape->members - 1};
+        query.member_bytes = passes_one(kind) ? bytes : bytes / shape->members;
+        query.part_of = part_of;
+        query.context = &group;
+        query.channel_bytes = part_of(&group, query.member_bytes);
         parameter_answer answer = parameters_least(&collectives->parameters, &query, from == SOURCE_OWN);
         cost.alpha_s = answer.alpha_s + launch_s(collectives, kind, shape);
         cost.sms = answer.sms;

@@ -353,12 +353,19 @@ bool library_choose(const library_constants *k, const library_group *g, pw_colle
 
 /* --- Point to point -------------------------------------------------------------------------------------------------- */
 
-double library_p2p_channels(const library_constants *k, uint32_t members, uint32_t peers, double bytes, double *load) {
+/* Messages that the busiest of all channels carries, when each of the peers uses `channels`. */
+static double turns(double total, double members, uint32_t peers, double channels) {
+    if (peers < 2 || channels * members <= total) return 1;
+    return channels >= total ? peers : ceil(channels * members / total);
+}
+
+double library_p2p_part(const library_constants *k, uint32_t members, uint32_t peers, double bytes) {
     double total = k->p2p_channels, least = total, n = members;
     while (least * n > total && least > 1) least /= 2;
-    double channels = fmax(1, fmin(least, ceil(bytes / k->p2p_least_bytes)));
-    while (channels >= least && channels < total && bytes / channels > k->p2p_most_bytes) channels *= 2;
-    *load = 1;
-    if (peers > 1 && channels * n > total) *load = channels >= total ? peers : ceil(channels * n / total);
-    return channels;
+    double channels = fmax(1, fmin(least, bytes / k->p2p_least_bytes)), before = 0;
+    while (channels >= least && channels < total && bytes / channels > k->p2p_most_bytes) {
+        before = fmax(before, turns(total, n, peers, channels) * k->p2p_most_bytes); /* it stands still until it has caught up */
+        channels *= 2;
+    }
+    return fmax(before, turns(total, n, peers, channels) * bytes / channels);
 }

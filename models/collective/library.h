@@ -66,9 +66,10 @@ typedef struct library_choice {
 bool library_choose(const library_constants *constants, const library_group *group, pw_collective_kind kind, double bytes,
                     library_choice *choice);
 
-/* Channels inside a node for a message of `bytes` to each of `peers` others in a communicator of `members`: every peer gets an equal
- * share of all channels, rounded down to a power of two, fewer for small messages; they double while a channel would carry more
- * than p2p_most_bytes, and then share. *load: messages that the busiest channel carries one after another. */
-double library_p2p_channels(const library_constants *constants, uint32_t members, uint32_t peers, double bytes, double *load);
+/* Bytes that the busiest channel inside a node carries, for a message of `bytes` to each of `peers` others in a communicator of `members`.
+ * Every peer gets an equal share of all channels, rounded down to a power of two, fewer for small messages; they double while a channel
+ * would carry more than p2p_most_bytes, and then take turns. More bytes never carry less: between the sizes that were published (powers of
+ * two) the library may be faster. */
+double library_p2p_part(const library_constants *constants, uint32_t members, uint32_t peers, double bytes);
 
 #endif

@@ -263,7 +263,7 @@ static double row_fluid(const parameter_row *row, const parameter_query *query) 
         inside = bytes / (row->bandwidth_Bps * (query->scaleup_Bps / row->link_Bps));
     }
     if (!isnan(row->channel_Bps)) {
-        double one = query->member_bytes * query->channel_load / (query->channels * row->channel_Bps);
+        double one = query->channel_bytes / row->channel_Bps;
         if (one > inside) inside = one;
     }
     if (!isnan(row->network_Bps) && query->load.network > 0) {
@@ -276,7 +276,7 @@ static double row_fluid(const parameter_row *row, const parameter_query *query) 
 static bool row_holds(const parameter_row *row, const parameter_query *query) {
     if (query->protocol >= 0 && row->protocol != query->protocol) return false;
     if (uses_stack(query) && row->protocol == 1) return false;
-    return query->member_bytes >= row->from_bytes[query->threads] && query->member_bytes < row->until_bytes[query->threads];
+    return query->member_bytes < row->until_bytes[query->threads];
 }
 
 parameter_answer parameters_least(const parameter_table *set, const parameter_query *query, bool own) {
@@ -285,7 +285,12 @@ parameter_answer parameters_least(const parameter_table *set, const parameter_qu
     for (size_t i = first; i < end; i++) {
         const parameter_row *row = &set->rows[i];
         if (!row_matches(row, query->kind, query->algorithm, query->domains > 1) || !row_holds(row, query)) continue;
-        double alpha = row_latency(row, query), fluid = row_fluid(row, query);
+        parameter_query at = *query; /* at the least size of the row */
+        if (query->member_bytes < row->from_bytes[query->threads] && query->member_bytes > 0) {
+            at.bytes *= row->from_bytes[query->threads] / query->member_bytes;
+            at.channel_bytes = query->part_of(query->context, row->from_bytes[query->threads]);
+        }
+        double alpha = row_latency(row, query), fluid = row_fluid(row, &at);
         if (best.row && !(alpha + fluid < best.alpha_s + best.fluid_s)) continue;
         best = (parameter_answer){alpha, fluid, row->sms, row};
         if (!isnan(row->sm_bytes)) {

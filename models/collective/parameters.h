@@ -9,7 +9,8 @@
  *
  * and the time of an algorithm is the least of its rows that hold at this size (its protocols), as the library picks the fastest.
  * Bandwidths were fitted on links that carry `link` and `network_link` bytes/s of payload and scale with the links of the cluster.
- * A row may hold only from or until a number of bytes per member, where the library changes protocol by size. `channel` is the
+ * A row may hold only until a number of bytes per member, where the library changes protocol by size; one that holds from there costs
+ * as much before as at that size, so that more bytes never take less time. `channel` is the
  * rate of one channel of a point-to-point message; how many a message gets is the library's rule (library.h).
  *
  * The rows are of RDMA networks. Another software stack (network-stacks) brings hop and share of the port of its own, for small
@@ -81,7 +82,9 @@ typedef struct parameter_query {
     algorithm_load load;
     algorithm_hops hops;
     double member_bytes;           /* what rows' from and until are of: S / n, for send_recv and messages S */
-    double channels, channel_load; /* of a point-to-point message: its channels; messages that the busiest channel carries */
+    double channel_bytes;          /* of a point-to-point message: what the busiest channel carries, */
+    double (*part_of)(const void *context, double member_bytes); /* and for another size */
+    const void *context;
     bool threads;
     int protocol;                  /* rows of this protocol only; -1: all */
     const parameter_stack *stack;  /* NULL: RDMA */

@@ -101,14 +101,18 @@ PW_TEST(exchanges_have_no_cost_model) {
 PW_TEST(channels_of_messages_follow_the_number_of_ranks_and_bytes) {
     library_constants k = constants("nccl", "", "Blackwell");
     const double MiB = 1048576;
-    static const struct { uint32_t members, peers; double mebibytes, channels, load; } cases[] = {
-        {8, 1, 64, 4, 1}, {8, 1, 65, 8, 1}, {8, 1, 512, 32, 1}, {8, 7, 8, 4, 1},   {8, 7, 128, 8, 2}, {8, 7, 512, 32, 7},
-        {2, 1, 64, 16, 1}, {16, 15, 1, 2, 1}, {18, 17, 1, 1, 1}, {18, 17, 32, 2, 2}, {36, 35, 1, 1, 2}, {2, 1, 1.0 / 1024, 1, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double load;
-        PW_EXPECT_NEAR(library_p2p_channels(&k, cases[i].members, cases[i].peers, cases[i].mebibytes * MiB, &load), cases[i].channels, 0);
-        PW_EXPECT_NEAR(load, cases[i].load, 0);
-    }
+    static const struct { uint32_t members, peers; double mebibytes, part; } cases[] = {
+        {8, 1, 64, 16},  {8, 1, 65, 16},   {8, 1, 256, 16},  {8, 1, 512, 16},   {8, 1, 1024, 32}, {8, 7, 8, 2},
+        {8, 7, 128, 32}, {8, 7, 512, 112}, {2, 1, 64, 4},    {16, 15, 1, 0.5},  {18, 17, 1, 1},   {18, 17, 32, 32},
+        {36, 35, 1, 2},  {8, 1, 1.0 / 64, 1.0 / 64}, {8, 1, 1.0 / 32, 1.0 / 64}, {8, 1, 1.0 / 16, 1.0 / 64}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        PW_EXPECT_NEAR(library_p2p_part(&k, cases[i].members, cases[i].peers, cases[i].mebibytes * MiB), cases[i].part * MiB, 1e-12);
+    for (uint32_t n = 2; n < 80; n += 3)
+        for (double bytes = 1, before = 0; bytes < 1e11; bytes *= 1.3) {
+            double part = library_p2p_part(&k, n, n - 1, bytes);
+            PW_EXPECT(part >= before);
+            before = part;
+        }
 }
 
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }

@@ -157,7 +157,7 @@ PW_TEST(half_of_a_pool_carries_half) {
     const pw_one_of events[] = {{&pw_fail_kind, &failure}};
     PW_EXPECT_INT(run(1, false, (pw_list){events, 1}, &down), PW_OK);
     double ratio = down.sides.jobs[0].together_s / whole.sides.jobs[0].together_s;
-    PW_EXPECT(ratio > 1.98 && ratio < 2);
+    PW_EXPECT(ratio > 1.96 && ratio < 2); /* its latency does not double */
     pw_side_run_end(&down);
     pw_side_run_end(&whole);
 }
