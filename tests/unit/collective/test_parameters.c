@@ -51,7 +51,7 @@ static pw_status open_with(const char *rows, pw_catalogue **catalogue, test_benc
 }
 
 #define ROW(name, algorithm, a, bandwidth) \
-    name ",Hopper,one_domain,all_reduce," algorithm ",x," a ",0,hop,,hop,," bandwidth ",load,396,,,,16,32,,,,TEST,made up\n"
+    name ",Hopper,nccl,,one_domain,all_reduce," algorithm ",x,,,,," a ",0,hop,,hop,,," bandwidth ",load,396,,,,16,32,,,,TEST,made up\n"
 
 PW_TEST(no_row_makes_a_cluster_faster_than_its_links) {
     pw_catalogue *catalogue;
@@ -74,7 +74,7 @@ PW_TEST(the_fastest_row_counts) {
     double scale = 396e9 / shape.scaleup_Bps;
     PW_EXPECT_NEAR(test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, RING, &shape, 1e4).total_s, 1e-6 + 1.75e4 / 10e9 * scale, 1e-9);
     PW_EXPECT_NEAR(test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, RING, &shape, 1e8).total_s, 1e-4 + 1.75e8 / 100e9 * scale, 1e-9);
-    /* no row for any algorithm of these: the uncalibrated form */
+    /* no row for any algorithm of these: those of any generation */
     PW_EXPECT(test_cost(&bench, PW_COLLECTIVE_ALL_GATHER, RING, &shape, 1e8).total_s > 0);
     test_close(&bench);
     pw_catalogue_destroy(catalogue);
