@@ -145,6 +145,8 @@ typedef struct pw_collective_cost {
     double sms;       /* SMs that its kernel holds while it runs */
     double memory_Bps; /* HBM traffic of each member while it runs; 0 when uncalibrated */
     double floor_s;   /* cut bound of the group's links: total_s is never below */
+    const char *protocol; /* "LL", "LL128", "Simple"; NULL: not told apart */
+    int parameter_line;   /* of collective-parameters.csv, which gave the time; 0: none */
 } pw_collective_cost;
 
 /* algorithm PW_ALGORITHM_AUTO: the fastest that applies. One member costs nothing. */

@@ -72,6 +72,8 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
         parameter_answer answer = parameters_least(&collectives->parameters, &query, from == SOURCE_OWN);
         cost.alpha_s = answer.alpha_s + launch_s(collectives, kind, shape);
         cost.sms = answer.sms;
+        if (answer.row && answer.row->protocol >= 0) cost.protocol = library_protocol_names[answer.row->protocol];
+        if (answer.row) cost.parameter_line = answer.row->line;
         if (answer.fluid_s > fluid) fluid = answer.fluid_s; /* the cut bound holds whatever was measured elsewhere */
     }
     cost.total_s = cost.alpha_s + fluid;

@@ -186,8 +186,11 @@ pw_status parameters_load_stack(const pw_catalogue *catalogue, const char *name,
     const pw_table *table;
     PW_TRY(pw_catalogue_need(catalogue, "network-stacks", &table, error));
     int row = *name ? pw_table_find_row(table, name) : -1;
-    for (size_t r = 0; row < 0 && !*name && *nic_protocol && r < pw_table_rows(table); r++)
-        if (!strcmp(pw_table_text_of(table, r, "protocol"), nic_protocol)) row = (int)r;
+    for (size_t r = 0; row < 0 && !*name && *nic_protocol && r < pw_table_rows(table); r++) {
+        const char *protocol = pw_table_text_of(table, r, "protocol"); /* "EFA" is of "EFA v3" too */
+        size_t length = strlen(protocol);
+        if (length && !strncmp(protocol, nic_protocol, length) && (!nic_protocol[length] || nic_protocol[length] == ' ')) row = (int)r;
+    }
     if (row < 0 && !*name) row = pw_table_find_row(table, "rdma");
     if (row < 0) {
         char hint[256];

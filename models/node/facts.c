@@ -158,6 +158,7 @@ const pw_communication_desc *pw_cluster_communication(const pw_cluster *cluster)
 
 const char *pw_cluster_nic_protocol(const pw_cluster *cluster) {
     const node_wiring *wiring = cluster->parts->wiring;
+    if (wiring->port_link.table) return pw_table_text_at(wiring->port_link.table, wiring->port_link.row, 0); /* node.nic_protocol */
     int column = pw_table_find_column(wiring->table, "nic_protocol");
     return column < 0 ? "" : pw_table_text_at(wiring->table, wiring->row, (size_t)column);
 }

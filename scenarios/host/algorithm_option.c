@@ -14,7 +14,7 @@ static pw_status unknown(const char *name, pw_list own, pw_error *error) {
     for (int i = 0; pw_algorithm_names[i]; i++) {
         size_t used = strlen(hint);
         if (strcmp(pw_algorithm_names[i], "custom") != 0)
-            snprintf(hint + used, sizeof hint - used, "%s %s", i ? "," : "", pw_algorithm_names[i]);
+            snprintf(hint + used, sizeof hint - used, "%s %s", i ? "," : "", i ? pw_algorithm_names[i] : "auto, library, fastest");
     }
     for (uint32_t i = 0; i < own.count; i++) {
         size_t used = strlen(hint);
@@ -60,6 +60,7 @@ pw_status pw_command_algorithm(const pw_arguments *arguments, const pw_scenario 
                                int *algorithm, pw_error *error) {
     const char *name = pw_arguments_value(arguments, "algorithm", "auto");
     pw_collective_options options = {0};
+    if (strcmp(name, "library") == 0 || strcmp(name, "fastest") == 0) name = "auto"; /* pw_command_load_cluster has set who chooses */
     PW_TRY(read_options(arguments, &options, error));
     int row = 0, custom = 0;
     while (pw_algorithm_names[row] && (strcmp(pw_algorithm_names[row], name) != 0 || strcmp(name, "custom") == 0)) row++;

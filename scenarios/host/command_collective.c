@@ -16,7 +16,7 @@ static const pw_option options[] = {
     {'i', "step", "SIZE", false, "each size is the last one plus SIZE, instead of a factor"},
     {'d', "datatype", "TYPE", false, "of an element (default float)"},
     {0, "ranks", "WHICH", false, "all, one-per-node, each-node, each-domain, each-rail, 16, 0-7,16-23, 0-63:8, 0-7/8-15 (default all)"},
-    {0, "algorithm", "NAME", false, "auto (the fastest), ring, tree, ..., or one of the scenario's (default auto)"},
+    {0, "algorithm", "NAME", false, "auto (as cluster.communication.choice says), library, fastest, ring, tree, ..., or one of the scenario's (default auto)"},
     {0, "pieces", "N", false, "pieces that trees and chains cut a message into (default 8)"},
     {0, "dimensions", "NxN", false, "of the algorithm hierarchical: ranks along each, the first varying fastest"},
     {0, "imbalance", "X", false, "of all_to_all_v: the busiest rank gets X times the mean (default 1)"},
@@ -136,5 +136,5 @@ const pw_command pw_command_collective = {
     "  podwright collective all_reduce --compat astra-sim --network net.yml --system sys.json -b 1M -e 1G\n"
     "KIND is all_reduce, all_gather, ... or the name of a program of nccl-tests. FILE is a Lua scenario, whose cluster is taken, "
     "or a cluster; \"-\" is standard input. Without FILE the options describe the cluster. Ranks are numbered node after node. "
-    "Nothing else runs on the cluster, and launches cost nothing.\n",
+    "Nothing else runs on the cluster.\n",
     options, 1, 2, run};

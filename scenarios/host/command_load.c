@@ -54,7 +54,7 @@ static pw_status load(const pw_host *host, const pw_arguments *arguments, const 
     pw_scenario_options options = {.allocator = host->allocator, .catalogue = catalogue, .interrupt = host->interrupt};
     PW_TRY(pw_command_seed(arguments, &options.seed, error));
     PW_TRY(read_limits(arguments, &options.limits, error));
-    const char **overrides = pw_arena_alloc(arena, ((size_t)arguments->option_count + CLUSTER_OPTIONS + 1) * sizeof *overrides);
+    const char **overrides = pw_arena_alloc(arena, ((size_t)arguments->option_count + CLUSTER_OPTIONS + 2) * sizeof *overrides);
     if (!overrides) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
     for (int i = 0; has_cluster_options && i < CLUSTER_OPTIONS; i++) {
         const char *value = pw_arguments_value(arguments, cluster_options[i].option, NULL);
@@ -64,6 +64,9 @@ static pw_status load(const pw_host *host, const pw_arguments *arguments, const 
         overrides[options.override_count] = pw_arena_text(arena, text);
         if (!overrides[options.override_count++]) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
     }
+    const char *choice = has_cluster_options ? pw_arguments_value(arguments, "algorithm", "") : "";
+    if (strcmp(choice, "library") == 0) overrides[options.override_count++] = "cluster.communication.choice=library";
+    if (strcmp(choice, "fastest") == 0) overrides[options.override_count++] = "cluster.communication.choice=fastest";
     int given = 0;
     for (const char *text; (text = pw_arguments_each(arguments, "set", given)); given++)
         overrides[options.override_count++] = text;

@@ -61,6 +61,12 @@ static void put_times(const pw_sweep_report *r, const pw_sweep_row *row, pw_file
     }
     snprintf(text, sizeof text, "%.120s", algorithm->text);
     put_figure(file, "algorithm", pw_collectives_algorithm_name(r->config->collectives, cost->algorithm), text);
+    if (cost->protocol) put_figure(file, "protocol", cost->protocol, "");
+    if (cost->parameter_line) {
+        char line[32];
+        snprintf(line, sizeof line, "line %d", cost->parameter_line);
+        put_figure(file, "parameters", line, "of collective-parameters.csv");
+    }
     put_seconds(file, "latency", cost->alpha_s, "alpha: no bytes flow");
     put_seconds(file, "bytes flow", row->slowest_s - cost->alpha_s, "the rest of the time");
     put_seconds(file, "cut bound", cost->floor_s, "what the group's busiest link needs at least for the bytes");

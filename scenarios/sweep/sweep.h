@@ -2,7 +2,7 @@
  *
  * Every size is an operation of one small program (models/program); the executor runs it, and the row's time is what its
  * members' streams were busy with it. Groups that run at once meet on the fabric and share its links. Between two sizes all
- * groups wait for each other. The program has no launch cost: a row is the collective, as from a CUDA graph.
+ * groups wait for each other. What the host's launch adds is part of a collective's latency (cluster.communication.launch).
  */
 #ifndef PW_SWEEP_SWEEP_H
 #define PW_SWEEP_SWEEP_H

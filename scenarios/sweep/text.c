@@ -32,7 +32,8 @@ static void put_head(const pw_sweep_report *r, const pw_sweep_test *test, pw_fil
     pw_file_print(file, "# Collective test starting: %s\n", test->program);
     pw_file_print(file, "# nThread 1 nGpus 1 minBytes %" PRId64 " maxBytes %" PRId64 " step: %" PRId64 "(%s) ", range->least,
                   range->most, range->factor ? range->factor : range->step, range->factor ? "factor" : "bytes");
-    pw_file_text(file, "warmup iters: 0 iters: 1 agg iters: 1 validation: 0 graph: 1 unalign: 0\n#\n# Using devices\n");
+    pw_file_print(file, "warmup iters: 0 iters: 1 agg iters: 1 validation: 0 graph: %d unalign: 0\n#\n# Using devices\n",
+                  pw_cluster_communication(cluster)->launch == PW_LAUNCH_GRAPH);
     uint32_t ranks = r->config->groups.count * r->config->groups.size;
     uint32_t shown = r->all_devices || ranks <= DEVICES_SHOWN ? ranks : DEVICES_SHOWN;
     for (uint32_t rank = 0; rank < shown; rank++) {
@@ -46,7 +47,7 @@ static void put_head(const pw_sweep_report *r, const pw_sweep_test *test, pw_fil
     if (shown < ranks) pw_file_print(file, "#  Rank ... %u more; --all-devices lists them\n", ranks - shown);
     pw_file_print(file,
                   "#\n# %10s  %12s  %8s  %6s  %6s           out-of-place                       in-place          \n"
-                  "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s    algorithm  limit, and the busiest link\n"
+                  "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s    algorithm    limit, and the busiest link\n"
                   "# %10s  %12s  %8s  %6s  %6s  %7s  %6s  %6s  %6s  %7s  %6s  %6s  %6s\n",
                   "", "", "", "", "", "size", "count", "type", "redop", "root", "time", "algbw", "busbw", "#wrong", "time", "algbw",
                   "busbw", "#wrong", "(B)", "(elements)", "", "", "", "(us)", "(GB/s)", "(GB/s)", "", "(us)", "(GB/s)", "(GB/s)", "");
@@ -75,7 +76,10 @@ static void put_row(const pw_sweep_report *r, const pw_part_names *names, const 
     number(rate, 6, algbw, sizeof algbw);
     number(rate * pw_collective_bus_factor(r->config->kind, members), 6, busbw, sizeof busbw);
     for (int half = 0; half < 2; half++) pw_file_print(file, "  %7s  %6s  %6s    N/A", time, algbw, busbw);
-    pw_file_print(file, "  # %-9s  ", pw_collectives_algorithm_name(r->config->collectives, row->cost.algorithm));
+    char chosen[64];
+    snprintf(chosen, sizeof chosen, "%.40s%s%s", pw_collectives_algorithm_name(r->config->collectives, row->cost.algorithm),
+             row->cost.protocol ? "/" : "", row->cost.protocol ? row->cost.protocol : "");
+    pw_file_print(file, "  # %-11s  ", chosen);
     put_limit(r, names, row, file);
     pw_file_text(file, "\n");
 }

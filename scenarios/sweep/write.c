@@ -41,7 +41,7 @@ static void put_config(pw_json *json, const pw_sweep_report *r) {
     pw_json_integer(json, "iterations", 1);
     pw_json_integer(json, "aggregated_iterations", 1);
     pw_json_integer(json, "validation", 0);
-    pw_json_integer(json, "graph", 1);
+    pw_json_integer(json, "graph", pw_cluster_communication(r->config->cluster)->launch == PW_LAUNCH_GRAPH);
     pw_json_text(json, "blocking_collectives", "false");
     pw_json_text(json, "per_iter_timing", "false");
     pw_json_integer(json, "per_iter_skip", 0);
@@ -63,6 +63,8 @@ static void put_own(pw_json *json, const pw_sweep_report *r, const pw_part_names
     char name[64];
     pw_json_object(json, "podwright");
     pw_json_text(json, "algorithm", pw_collectives_algorithm_name(r->config->collectives, row->cost.algorithm));
+    if (row->cost.protocol) pw_json_text(json, "protocol", row->cost.protocol);
+    if (row->cost.parameter_line) pw_json_integer(json, "parameter_line", row->cost.parameter_line);
     pw_json_number(json, "latency_s", row->cost.alpha_s);
     pw_json_number(json, "alone_s", row->cost.total_s);
     pw_json_number(json, "cut_bound_s", row->cost.floor_s);
@@ -154,7 +156,7 @@ pw_status pw_sweep_json(const pw_sweep_report *r, pw_arena *arena, pw_file *file
 pw_status pw_sweep_csv(const pw_sweep_report *r, pw_arena *arena, pw_file *file, pw_error *error) {
     static const char *const columns[] = {"collective", "ranks", "groups", "size_bytes", "time_s", "algbw_Bps", "busbw_Bps",
                                           "algorithm", "latency_s", "alone_s", "cut_bound_s", "slowest_group_s", "limit",
-                                          "link_kind", "link_from", "link_to", "links_alike", "link_Bps", "utilisation", "library_algorithm", "library_protocol", "library_s"};
+                                          "link_kind", "link_from", "link_to", "links_alike", "link_Bps", "utilisation", "library_algorithm", "library_protocol", "library_s", "protocol"};
     const pw_fabric *fabric = pw_cluster_fabric(r->config->cluster);
     double factor = pw_collective_bus_factor(r->config->kind, r->config->groups.size);
     pw_part_names names;
@@ -188,6 +190,7 @@ pw_status pw_sweep_csv(const pw_sweep_report *r, pw_arena *arena, pw_file *file,
         pw_file_csv_text(file, row->library.algorithm ? row->library.algorithm : "");
         pw_file_csv_text(file, row->library.algorithm ? row->library.protocol : "");
         pw_file_csv_number(file, row->library.algorithm ? row->library.time_s : NAN);
+        pw_file_csv_text(file, row->cost.protocol ? row->cost.protocol : "");
         pw_file_csv_end(file);
     }
     return PW_OK;
