@@ -197,15 +197,16 @@ static void count_domains(const pw_collectives *collectives, const uint32_t *gpu
     shape->even = shortest == shape->per_domain && (ascending || descending);
 }
 
-/* Rate inside a domain when every member sends to the next one; in a mesh, when every direct link carries its share. */
+/* Rate inside a domain when every member sends to the next one; in a mesh, of the member with the least on direct links. */
 static pw_status measure_domain(const pw_collectives *collectives, const uint32_t *gpus, uint32_t members, load_sum *sum,
                                 pw_group_shape *shape, pw_error *error) {
-    double rate = 0, latency = 0, direct = 0;
+    double rate = 0, latency = 0, least = INFINITY;
     for (uint32_t i = 0; i < members; i++) {
         uint32_t next = gpus[i + 1 < members ? i + 1 : 0];
         PW_TRY(load_sum_message(sum, gpus[i], next, 1, error));
         PW_TRY(collectives_message_path(collectives, gpus[i], next, &rate, &latency, error));
         if (latency > shape->latency_s) shape->latency_s = latency;
+        double direct = 0;
         for (uint32_t j = 0; collectives->mesh && j < members; j++) {
             pw_link link = PW_NONE;
             if (j == i) continue;
@@ -215,8 +216,9 @@ static pw_status measure_domain(const pw_collectives *collectives, const uint32_
             PW_TRY(collectives_message_path(collectives, gpus[i], gpus[j], &rate, &way_s, error));
             if (shape->pair_Bps == 0 || rate < shape->pair_Bps) shape->pair_Bps = rate;
         }
+        if (direct < least) least = direct;
     }
-    shape->scaleup_Bps = direct > 0 ? direct / members : load_sum_rate(sum);
+    shape->scaleup_Bps = least > 0 ? least : load_sum_rate(sum);
     return PW_OK;
 }
 
@@ -294,6 +296,7 @@ typedef struct load_walk {
     load_sum *sum;
     double *mesh_bytes; /* per run of members in one domain, collected to be spread; NULL: by routes */
     const uint32_t *run_of;
+    bool chain;         /* from or to one member */
     pw_status status;
     pw_error *error;
 } load_walk;
@@ -311,19 +314,33 @@ static void walk_edge(void *object, const pw_collective_step *step) {
 /* Rings in a mesh are laid so that every direct link between members carries its share: bytes in proportion to
  * bandwidth. Members first to end sit in one domain. Without direct links the ring's own routes are used. */
 static pw_status spread_run(const load_walk *walk, uint32_t first, uint32_t end, double bytes, pw_error *error) {
-    double total = 0, bandwidth = 0;
+    double total = 0, least = INFINITY, bandwidth = 0;
     pw_link link = PW_NONE;
-    for (int pass = 0; pass < 2; pass++)
+    for (uint32_t i = first; i < end; i++) {
+        double own = 0;
+        for (uint32_t j = first; j < end; j++) {
+            if (i == j) continue;
+            PW_TRY(collectives_direct_link(walk->collectives, walk->gpus[i], walk->gpus[j], &link, &bandwidth, error));
+            own += bandwidth;
+        }
+        total += own;
+        if (own < least) least = own;
+    }
+    if (!(least > 0)) {
         for (uint32_t i = first; i < end; i++)
-            for (uint32_t j = first; j < end; j++) {
-                if (i == j) continue;
-                PW_TRY(collectives_direct_link(walk->collectives, walk->gpus[i], walk->gpus[j], &link, &bandwidth, error));
-                if (pass == 0) total += bandwidth;
-                else if (total > 0 && bandwidth > 0) load_sum_add(walk->sum, link, bytes * bandwidth / total);
-            }
-    for (uint32_t i = first; total == 0 && i < end; i++)
-        PW_TRY(load_sum_message(walk->sum, walk->gpus[i], walk->gpus[i + 1 < end ? i + 1 : first], bytes / (end - first),
-                                error));
+            PW_TRY(load_sum_message(walk->sum, walk->gpus[i], walk->gpus[i + 1 < end ? i + 1 : first], bytes / (end - first),
+                                    error));
+        return PW_OK;
+    }
+    /* What every member passes on (of a chain, all but one) must get over the links of the one that has the least. */
+    double passed = bytes / (walk->chain ? end - first - 1 : end - first), needed = passed * total / least;
+    if (needed > bytes) bytes = needed;
+    for (uint32_t i = first; i < end; i++)
+        for (uint32_t j = first; j < end; j++) {
+            if (i == j) continue;
+            PW_TRY(collectives_direct_link(walk->collectives, walk->gpus[i], walk->gpus[j], &link, &bandwidth, error));
+            if (bandwidth > 0) load_sum_add(walk->sum, link, bytes * bandwidth / total);
+        }
     return PW_OK;
 }
 
@@ -338,7 +355,8 @@ static pw_status spread_mesh(load_walk *walk, uint32_t members, pw_error *error)
 
 static pw_status collect_loads(const pw_collectives *collectives, pw_collective_kind kind, const pw_algorithm *row,
                                const uint32_t *gpus, const pw_group_shape *shape, load_sum *sum, pw_error *error) {
-    load_walk walk = {collectives, gpus, sum, NULL, NULL, PW_OK, error};
+    load_walk walk = {.collectives = collectives, .gpus = gpus, .sum = sum, .status = PW_OK, .error = error,
+                      .chain = kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_REDUCE};
     const pw_allocator *allocator = collectives->allocator;
     uint32_t members = shape->members, *run_of = NULL;
     double *mesh_bytes = NULL;
