@@ -117,8 +117,8 @@ static pw_status load_generation(const pw_catalogue *catalogue, const char *libr
     PW_TRY(pw_catalogue_need(catalogue, "collective-library-generations", &table, error));
     int64_t found = find_generation(table, library, version, arch);
     if (found < 0)
-        return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "add a row for it, or one for 'any'",
-                       "no constants of the library '%s' %s for %s", library, to->version, arch);
+        return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "nccl and rccl have constants; another needs rows of its own",
+                       "there are no constants of the library '%s'%s%s for %s", library, *to->version ? " " : "", to->version, arch);
     size_t row = (size_t)found;
     read_caps(table, row, "ll", to->ll_Bps);
     read_caps(table, row, "ring_ll128", to->ring_ll128_Bps);
