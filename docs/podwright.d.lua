@@ -76,7 +76,7 @@
 
 ---@class podwright.communication The communication library of a cluster
 ---@field library? string "nccl" or "rccl"; left out: that of the GPU's maker
----@field version? string its version, e.g. "2.27.3": the newest constants that are not newer hold; left out: the newest
+---@field version? string its version, e.g. "2.27.3": the newest constants that are not newer make the library's choice; the times on file are of 2.18 to 2.30; left out: the newest
 ---@field choice? "fastest"|"library" who picks algorithm and protocol where a collective names none: the least time, or the library's own cost model
 ---@field launch? "process_per_gpu"|"threads"|"process_for_all"|"graph"|"kernel_only"|"xla" how the host starts operations: it adds to every start, and decides where point-to-point messages change protocol
 ---@field stack? string software below the library between nodes, a row of network-stacks ("rdma", "efa", "tcpxo", "socket"); left out: that of the node's ports
