@@ -60,6 +60,10 @@ uint32_t pw_fabric_links(const pw_fabric *fabric);
 pw_vertex_kind pw_fabric_vertex_kind(const pw_fabric *fabric, pw_vertex vertex);
 const pw_link_info *pw_fabric_link(const pw_fabric *fabric, pw_link link);
 
+/* For builders that change what they added; bandwidth > 0, latency >= 0. */
+void pw_fabric_set_bandwidth(pw_fabric *fabric, pw_link link, double bandwidth_Bps);
+void pw_fabric_set_latency(pw_fabric *fabric, pw_link link, double latency_s);
+
 /* A route: links in order from source to destination. */
 #define PW_ROUTE_MAX 128
 typedef struct pw_path {
@@ -91,6 +95,34 @@ typedef enum pw_routing {
 
 typedef enum pw_paths { PW_PATHS_MINIMAL, PW_PATHS_VALIANT, PW_PATHS_COUNT } pw_paths; /* of a dragonfly */
 
+/* A network link by link (topology custom). */
+typedef struct pw_switch_desc {
+    const char *name;
+    int64_t tier; /* 1 for the lowest, where it is drawn; 0: 1 */
+} pw_switch_desc;
+typedef struct pw_cable_desc {
+    const char *from, *to; /* names of switches */
+    int64_t count;         /* parallel ones; 0: 1 */
+    double rate_Bps;       /* line rate of each, one direction; NaN or 0: port_Bps */
+    double latency_s;      /* NaN or below 0: cable_latency_s */
+} pw_cable_desc;
+typedef struct pw_attach_desc {
+    const char *to;            /* name of a switch */
+    const char *nodes, *ports; /* "*", "3", "0-7", "0-3,8", counted from 0; NULL: all */
+} pw_attach_desc;
+extern const pw_kind pw_switch_kind, pw_cable_kind, pw_attach_kind;
+
+/* A part that failed: the cables of a node or of one of its ports; those of a switch, or one of its trunks. All from 0; below 0:
+ * not given. */
+typedef struct pw_failure_desc {
+    int64_t node, port;
+    int64_t tier, index; /* tier from 1 (0: 1); index of the switch among those of its tier, over planes and rails */
+    const char *name;    /* of a switch of a custom network */
+    int64_t link;        /* trunk of that switch, in the order of building; below 0: all of its cables */
+    double capacity;     /* share of the bandwidth that is left; 0: dead */
+} pw_failure_desc;
+extern const pw_kind pw_failure_kind;
+
 typedef struct pw_network_desc {
     int topology;            /* index into pw_topology_names */
     double oversubscription; /* >= 1: leaf downlinks over uplinks */
@@ -114,6 +146,8 @@ typedef struct pw_network_desc {
     int64_t group_spines;     /* of a dragonfly+; 0: as many as leaves */
     int64_t global_links;     /* at most so many global cables of a router (spine) */
     int paths;                /* pw_paths */
+    pw_list switches, cables, attachments; /* of pw_one_of: pw_switch_desc, pw_cable_desc, pw_attach_desc */
+    pw_list failures;                      /* of pw_one_of: pw_failure_desc */
 } pw_network_desc;
 extern const pw_kind pw_network_kind; /* "network" in the registry */
 

@@ -36,6 +36,59 @@ static const pw_field tier_fields[] = {
 #undef AT
 const pw_kind pw_tier_kind = {"tier", "One tier of switches of a Clos network", sizeof(pw_tier_desc), tier_fields, check_tier};
 
+/* --- Link by link --------------------------------------------------------------------------------------------------- */
+
+#define AT(member) offsetof(pw_switch_desc, member)
+static const pw_field switch_fields[] = {
+    {"name", PW_FIELD_TEXT, PW_UNIT_NONE, AT(name), 0, 0, NULL, .text = "by which cables and attachments call it"},
+    {"tier", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(tier), 1, PW_NETWORK_TIERS, "1", .text = "how high it stands in a picture and in counts"},
+    {NULL},
+};
+#undef AT
+const pw_kind pw_switch_kind = {"switch", "One switch of a custom network", sizeof(pw_switch_desc), switch_fields, NULL};
+
+#define AT(member) offsetof(pw_cable_desc, member)
+static const pw_field cable_fields[] = {
+    {"from", PW_FIELD_TEXT, PW_UNIT_NONE, AT(from), 0, 0, NULL, .text = "name of a switch"},
+    {"to", PW_FIELD_TEXT, PW_UNIT_NONE, AT(to), 0, 0, NULL, .text = "name of another"},
+    {"count", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(count), 1, LARGEST_RADIX, "1", .text = "so many parallel ones"},
+    {"rate", PW_FIELD_NUMBER, PW_UNIT_BYTES_PER_SECOND, AT(rate_Bps), 1e6, 1e13, "",
+     .text = "line rate of each, one direction; left out: network.port_rate"},
+    {"latency", PW_FIELD_NUMBER, PW_UNIT_SECONDS, AT(latency_s), 0, 1, "", .text = "time along it; left out: network.cable_latency"},
+    {NULL},
+};
+#undef AT
+const pw_kind pw_cable_kind = {"cable", "Cables between two switches of a custom network", sizeof(pw_cable_desc), cable_fields, NULL};
+
+#define AT(member) offsetof(pw_attach_desc, member)
+static const pw_field attach_fields[] = {
+    {"to", PW_FIELD_TEXT, PW_UNIT_NONE, AT(to), 0, 0, NULL, .text = "name of a switch"},
+    {"nodes", PW_FIELD_TEXT, PW_UNIT_NONE, AT(nodes), 0, 0, "*", .text = "which nodes, counted from 0: \"*\", \"3\", \"0-7\", \"0-3,8\""},
+    {"ports", PW_FIELD_TEXT, PW_UNIT_NONE, AT(ports), 0, 0, "*",
+     .text = "which of their ports, written alike; a port at several switches divides its rate over them"},
+    {NULL},
+};
+#undef AT
+const pw_kind pw_attach_kind = {"attach", "Ports of nodes at a switch of a custom network", sizeof(pw_attach_desc), attach_fields, NULL};
+
+/* --- Failures ------------------------------------------------------------------------------------------------------- */
+
+#define AT(member) offsetof(pw_failure_desc, member)
+static const pw_field failure_fields[] = {
+    {"node", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(node), -1, LARGEST_GROUP, "-1", .text = "a node, counted from 0: the cables of its ports"},
+    {"port", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(port), -1, LARGEST_RADIX, "-1", .text = "one port of that node, counted from 0; -1: all"},
+    {"tier", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(tier), 0, PW_NETWORK_TIERS, "1", .text = "tier of a switch, 1 for the leaves"},
+    {"switch", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(index), -1, 1 << 30, "-1",
+     .text = "a switch of that tier, counted from 0 over all planes and rails: all of its cables"},
+    {"name", PW_FIELD_TEXT, PW_UNIT_NONE, AT(name), 0, 0, "", .text = "a switch of a custom network"},
+    {"link", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(link), -1, 1 << 30, "-1",
+     .text = "only the cables to one neighbour of that switch, counted from 0 as they were built (of a leaf: uplink); -1: all"},
+    {"capacity", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(capacity), 0, 1, "0", .text = "share of the bandwidth that is left; 0: dead, and routed around"},
+    {NULL},
+};
+#undef AT
+const pw_kind pw_failure_kind = {"failure", "A switch or cable that failed or lost bandwidth", sizeof(pw_failure_desc), failure_fields, NULL};
+
 /* --- The network ---------------------------------------------------------------------------------------------------- */
 
 static pw_status check_network(const void *description, const char *file, int line, pw_error *error) {
@@ -54,6 +107,12 @@ static pw_status check_network(const void *description, const char *file, int li
 static const pw_kind *const tier_kinds[] = {&pw_tier_kind, NULL};
 static const pw_field tier_item = {"tier", PW_FIELD_ONE_OF, .kinds = tier_kinds, .text = "a tier of switches"};
 static const pw_field dim_item = {"dim", PW_FIELD_INTEGER, PW_UNIT_NONE, 0, 1, LARGEST_GROUP, .text = "switches along one dimension"};
+static const pw_kind *const switch_kinds[] = {&pw_switch_kind, NULL}, *const cable_kinds[] = {&pw_cable_kind, NULL};
+static const pw_kind *const attach_kinds[] = {&pw_attach_kind, NULL}, *const failure_kinds[] = {&pw_failure_kind, NULL};
+static const pw_field switch_item = {"switch", PW_FIELD_ONE_OF, .kinds = switch_kinds, .text = "a switch"};
+static const pw_field cable_item = {"cable", PW_FIELD_ONE_OF, .kinds = cable_kinds, .text = "cables between two switches"};
+static const pw_field attach_item = {"attach", PW_FIELD_ONE_OF, .kinds = attach_kinds, .text = "ports at a switch"};
+static const pw_field failure_item = {"failure", PW_FIELD_ONE_OF, .kinds = failure_kinds, .text = "what failed"};
 static const char *const paths_names[] = {"minimal", "valiant", NULL};
 static const char *const routing_names[] = {"spray", "ecmp", "static", "adaptive", NULL};
 
@@ -101,6 +160,12 @@ static const pw_field network_fields[] = {
      .text = "links to other groups that a router (spine) of a dragonfly has at most; every two groups get equally many"},
     {"paths", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(paths), 0, 0, "minimal", paths_names,
      .text = "ways through a dragonfly: with one global link, or over a third group first"},
+    {"switches", PW_FIELD_LIST, PW_UNIT_NONE, AT(switches), 1, 65536, "", .item = &switch_item, .text = "of a custom network"},
+    {"cables", PW_FIELD_LIST, PW_UNIT_NONE, AT(cables), 1, PW_LIST_MOST, "", .item = &cable_item, .text = "of a custom network, between switches"},
+    {"attachments", PW_FIELD_LIST, PW_UNIT_NONE, AT(attachments), 1, PW_LIST_MOST, "", .item = &attach_item,
+     .text = "of a custom network: which ports are at which switch"},
+    {"failures", PW_FIELD_LIST, PW_UNIT_NONE, AT(failures), 1, 10000, "", .item = &failure_item,
+     .text = "switches and cables that failed or lost bandwidth; routes avoid the dead ones"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_network_kind = {"network", "The switches and cables between nodes", sizeof(pw_network_desc),

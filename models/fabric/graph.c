@@ -71,6 +71,16 @@ const pw_link_info *pw_fabric_link(const pw_fabric *fabric, pw_link link) {
     return &fabric->links[link];
 }
 
+void pw_fabric_set_bandwidth(pw_fabric *fabric, pw_link link, double bandwidth_Bps) {
+    PW_CHECK(link < fabric->link_count && bandwidth_Bps > 0);
+    fabric->links[link].bandwidth_Bps = bandwidth_Bps;
+}
+
+void pw_fabric_set_latency(pw_fabric *fabric, pw_link link, double latency_s) {
+    PW_CHECK(link < fabric->link_count && latency_s >= 0);
+    fabric->links[link].latency_s = latency_s;
+}
+
 double pw_path_latency_s(const pw_fabric *fabric, const pw_path *path) {
     double latency_s = 0;
     for (uint32_t i = 0; i < path->count; i++) latency_s += pw_fabric_link(fabric, path->links[i])->latency_s;

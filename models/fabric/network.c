@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "models/fabric/network_internal.h"
+#include "models/fabric/table.h"
 
 static const pw_topology *const topologies[] = {
 #define TOPOLOGY_ENTRY(name) &topology_##name,
@@ -52,6 +52,9 @@ static pw_status check_uses(const pw_network_desc *desc, const pw_topology *topo
         {"group_switches", desc->group_switches != 0, USES_GROUPS},
         {"global_links", desc->global_links != 0, USES_GROUPS},
         {"paths", desc->paths != PW_PATHS_MINIMAL, USES_GROUPS},
+        {"switches", desc->switches.count != 0, USES_GRAPH},
+        {"cables", desc->cables.count != 0, USES_GRAPH},
+        {"attachments", desc->attachments.count != 0, USES_GRAPH},
         {"group_spines", desc->group_spines != 0, USES_SPINES},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -68,7 +71,7 @@ static pw_status build_part(pw_network *network, network_part *part, pw_error *e
     PW_TRY(part->topology->build(part, error));
     part->switch_count = pw_fabric_vertices(network->fabric) - before;
     part->link_count = pw_fabric_links(network->fabric) - part->first_link;
-    return PW_OK;
+    return part->topology->searched ? table_create(part, NULL, error) : PW_OK;
 }
 
 static pw_status build(pw_network *network, const pw_vertex *ports, pw_error *error) {
@@ -85,11 +88,9 @@ static pw_status build(pw_network *network, const pw_vertex *ports, pw_error *er
                                .rail = apart ? i / network->planes : PW_NONE, .node_ports = network->rails,
                                .cable_Bps = desc->port_Bps * desc->efficiency / network->planes,
                                .topology = network->topology};
-        pw_status status = build_part(network, part, error);
-        part->ports = NULL;
-        PW_TRY(status);
+        PW_TRY(build_part(network, part, error));
     }
-    return PW_OK;
+    return network_fail_parts(network, error);
 }
 
 pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, const pw_network_desc *desc,
@@ -112,7 +113,9 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                          .planes = desc->planes > 1 ? (uint32_t)desc->planes : 1, .topology = topologies[desc->topology]};
     if (!made->desc.radix && !made->topology->one_switch) made->desc.radix = DEFAULT_RADIX;
     pw_status status = build(made, ports, error);
-    made->desc.tiers = made->desc.dims = (pw_list){NULL, 0}; /* the description may go away now */
+    for (uint32_t p = 0; p < made->part_count; p++) made->parts[p].ports = NULL; /* they and the description may go away now */
+    made->desc.tiers = made->desc.dims = made->desc.failures = (pw_list){NULL, 0};
+    made->desc.switches = made->desc.cables = made->desc.attachments = (pw_list){NULL, 0};
     if (status != PW_OK) pw_network_destroy(made);
     else *network = made;
     return status;
@@ -120,8 +123,10 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
 
 void pw_network_destroy(pw_network *network) {
     if (!network) return;
-    for (uint32_t i = 0; i < network->part_count; i++)
+    for (uint32_t i = 0; i < network->part_count; i++) {
+        table_destroy(&network->parts[i]);
         if (network->parts[i].state) network->topology->destroy(&network->parts[i]);
+    }
     if (network->parts) pw_free(network->allocator, network->parts, network->part_count * sizeof *network->parts);
     pw_free(network->allocator, network, sizeof *network);
 }
@@ -130,10 +135,18 @@ bool pw_network_reduces(const pw_network *network) { return network->desc.reduce
 
 /* --- Facts ---------------------------------------------------------------------------------------------------------- */
 
+static pw_network_facts facts_of(const network_part *part) {
+    pw_network_facts facts = part->topology->facts(part);
+    if (!part->table) return facts;
+    facts.hops = table_longest(part);
+    facts.bisection_Bps = table_cut(part);
+    return facts;
+}
+
 pw_network_facts pw_network_get_facts(const pw_network *network) {
-    pw_network_facts sum = network->topology->facts(&network->parts[0]);
+    pw_network_facts sum = facts_of(&network->parts[0]);
     for (uint32_t p = 1; p < network->part_count; p++) {
-        pw_network_facts one = network->topology->facts(&network->parts[p]);
+        pw_network_facts one = facts_of(&network->parts[p]);
         sum.leaves += one.leaves, sum.spines += one.spines, sum.cores += one.cores, sum.cables += one.cables;
         sum.bisection_Bps += one.bisection_Bps;
         if (one.hops > sum.hops) sum.hops = one.hops;

@@ -8,6 +8,8 @@
 
 #include "models/fabric/fabric.h"
 
+typedef struct path_table path_table;
+
 typedef struct network_part {
     const pw_allocator *allocator;
     pw_fabric *fabric;
@@ -21,6 +23,7 @@ typedef struct network_part {
     pw_vertex first_vertex; /* switches and links of the part are numbered one after another */
     pw_link first_link;
     uint32_t switch_count, link_count;
+    path_table *table; /* routes by search (table.h): a topology without a rule, or with dead parts; else NULL */
 } network_part;
 
 struct pw_network {
@@ -30,6 +33,7 @@ struct pw_network {
     uint32_t nodes, rails;
     network_part *parts; /* [rail, where they are apart][plane] */
     uint32_t part_count, planes;
+    bool irregular; /* links differ from what the topology says: there are no twins */
     const pw_topology *topology;
 };
 
@@ -39,6 +43,7 @@ struct pw_topology {
     const char *name, *text; /* "fat_tree": ... */
     bool rail_aligned;       /* port r of a node belongs to rail r: traffic for another rail changes rails inside the node first */
     bool rails_apart;        /* every rail is a part of its own */
+    bool searched;           /* no route, ways, spread: they are searched for */
     bool one_switch;         /* radix 0 means no limit, not the default */
     unsigned uses;           /* fields that only some topologies have: USES_... */
     /* Builds switches and links for nodes x rails ports. */
@@ -85,7 +90,8 @@ enum {
     X(hyperx)              \
     X(fully_connected)     \
     X(dragonfly)           \
-    X(dragonfly_plus)
+    X(dragonfly_plus)      \
+    X(custom)
 #define TOPOLOGY_DECLARED(name) extern const pw_topology topology_##name;
 TOPOLOGIES(TOPOLOGY_DECLARED)
 #undef TOPOLOGY_DECLARED
@@ -110,6 +116,8 @@ pw_status part_check_radix(const network_part *part, uint32_t cables, pw_error *
 /* state = size zeroed bytes. */
 pw_status part_begin(network_part *part, size_t size, pw_error *error);
 
+/* failures.c: takes network.failures into account; every part is built. */
+pw_status network_fail_parts(pw_network *network, pw_error *error);
 /* network.c: the part a link belongs to, NULL for a link of a node. */
 const network_part *network_part_of(const pw_network *network, pw_link link);
 /* routing.c: a well-mixed function of flow and ports, as the hash of a packet's header is. */

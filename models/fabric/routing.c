@@ -5,7 +5,7 @@
  * the one whose fullest link is least full once the flow is on it. */
 #include <string.h>
 
-#include "models/fabric/network_internal.h"
+#include "models/fabric/table.h"
 
 enum { CANDIDATES = 64 };
 
@@ -34,6 +34,15 @@ static pw_status find_pair(const pw_network *network, uint32_t port_a, uint32_t 
     return PW_OK;
 }
 
+static void route_part(const network_part *part, uint32_t a, uint32_t b, uint64_t draw, pw_path *path) {
+    (part->table ? table_route : part->topology->route)(part, a, b, draw, path);
+}
+
+/* The number of equal paths; what was searched for is drawn at random. */
+static uint64_t ways_of(const network_part *part, uint32_t a, uint32_t b) {
+    return part->table ? UINT64_MAX : part->topology->ways(part, a, b);
+}
+
 static uint64_t static_draw(const network_part *part, uint32_t b) {
     return part->topology->static_draw ? part->topology->static_draw(part, b) : b;
 }
@@ -52,7 +61,7 @@ pw_status pw_network_route(const pw_network *network, uint32_t port_a, uint32_t 
     if (network->desc.routing == PW_ROUTING_STATIC) draw = static_draw(part, pair.b);
     pw_path made;
     made.count = 0;
-    part->topology->route(part, pair.a, pair.b, draw, &made);
+    route_part(part, pair.a, pair.b, draw, &made);
     if (path->count > PW_ROUTE_MAX - made.count) return PW_OUT_OF_RANGE;
     memcpy(path->links + path->count, made.links, made.count * sizeof *made.links);
     path->count += made.count;
@@ -94,14 +103,14 @@ static double fullest(const spread_call *call, const pw_path *path) {
 /* Starts at a path that differs by flow, so that the first of equal ones is not the same for all. */
 static void route_adaptive(const spread_call *call, const network_part *part, uint32_t a, uint32_t b, uint64_t flow,
                            pw_path *best) {
-    uint64_t ways = part->topology->ways(part, a, b), start = mix_flow(flow, a, b) % ways;
+    uint64_t ways = ways_of(part, a, b), start = mix_flow(flow, a, b) % ways;
     uint64_t count = ways < CANDIDATES ? ways : CANDIDATES;
     double least = 0;
     for (uint64_t k = 0; k < count; k++) {
         uint64_t draw = ways <= CANDIDATES ? (start + k) % ways : mix_flow(flow + (k << 32), a, b) % ways;
         pw_path path;
         path.count = 0;
-        part->topology->route(part, a, b, draw, &path);
+        route_part(part, a, b, draw, &path);
         double full = fullest(call, &path);
         if (k > 0 && full >= least) continue;
         least = full;
@@ -122,7 +131,7 @@ static void spread_flows(spread_call *call, const network_part *part, uint32_t a
             route_adaptive(call, part, a, b, flow, &path);
         } else {
             uint64_t draw = desc->routing == PW_ROUTING_STATIC ? static_draw(part, b) : mix_flow(flow + ((uint64_t)part->plane << 32), a, b);
-            part->topology->route(part, a, b, draw, &path);
+            route_part(part, a, b, draw, &path);
         }
         visit_path(call, &path);
     }
@@ -141,7 +150,11 @@ static pw_status spread(spread_call *call, uint32_t port_a, uint32_t port_b, boo
             continue;
         }
         call->share = 1.0 / network->planes;
-        (twins && topology->spread_twins ? topology->spread_twins : topology->spread)(part, pair.a, pair.b, visit_share, call);
+        if (part->table) {
+            PW_TRY(table_spread(part, pair.a, pair.b, visit_share, call));
+            continue;
+        }
+        (twins && topology->spread_twins && !network->irregular ? topology->spread_twins : topology->spread)(part, pair.a, pair.b, visit_share, call);
     }
     return PW_OK;
 }
@@ -163,6 +176,6 @@ pw_status pw_network_spread_loaded(const pw_network *network, uint32_t port_a, u
 pw_twins pw_network_twins(const pw_network *network, pw_link link) {
     const pw_topology *topology = network->topology;
     const network_part *part = NULL;
-    if (topology->twins && network->desc.routing == PW_ROUTING_SPRAY) part = network_part_of(network, link);
+    if (topology->twins && !network->irregular && network->desc.routing == PW_ROUTING_SPRAY) part = network_part_of(network, link);
     return part ? topology->twins(part, link) : (pw_twins){link, 1};
 }
