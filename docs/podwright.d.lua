@@ -44,7 +44,7 @@
 ---@overload fun(fields: table): podwright.nodes
 
 ---@class podwright.network The switches and cables between nodes
----@field topology? "single_switch"|"fat_tree"|"rail_optimized"|"rail_only"|"torus"|"mesh"|"ring"|"hypercube"|"hyperx"|"fully_connected"|"dragonfly"|"dragonfly_plus" how switches join the nodes' network ports
+---@field topology? "single_switch"|"fat_tree"|"rail_optimized"|"rail_only"|"torus"|"mesh"|"ring"|"hypercube"|"hyperx"|"fully_connected"|"dragonfly"|"dragonfly_plus"|"custom" how switches join the nodes' network ports
 ---@field oversubscription? number bandwidth of the ports in use of a leaf switch over that of its uplinks; 1 is non-blocking
 ---@field radix? integer ports of a switch; 0 takes those of the catalogue's switch for the node
 ---@field port_rate? podwright.quantity line rate of one port and cable, one direction; with node.nic_rate the slower counts; left out: the node's NIC
@@ -65,6 +65,10 @@
 ---@field group_spines? integer spines of a group of a dragonfly_plus; 0: as many as leaves
 ---@field global_links? integer links to other groups that a router (spine) of a dragonfly has at most; every two groups get equally many
 ---@field paths? "minimal"|"valiant" ways through a dragonfly: with one global link, or over a third group first
+---@field switches? podwright.switch[] of a custom network
+---@field cables? podwright.cable[] of a custom network, between switches
+---@field attachments? podwright.attach[] of a custom network: which ports are at which switch
+---@field failures? podwright.failure[] switches and cables that failed or lost bandwidth; routes avoid the dead ones
 ---@overload fun(fields: table): podwright.network
 
 ---@class podwright.tier One tier of switches of a Clos network
@@ -73,6 +77,35 @@
 ---@field uplink_rate? podwright.quantity line rate of a cable to the next tier, one direction; left out: that of the cables from below
 ---@field group? integer what one group holds: nodes of a leaf (or of a block of leaves), leaves of a pod, pods of what is above; 0: as many as fit, dealt evenly
 ---@overload fun(fields: table): podwright.tier
+
+---@class podwright.switch One switch of a custom network
+---@field name? string by which cables and attachments call it
+---@field tier? integer how high it stands in a picture and in counts
+---@overload fun(fields: table): podwright.switch
+
+---@class podwright.cable Cables between two switches of a custom network
+---@field from string name of a switch
+---@field to string name of another
+---@field count? integer so many parallel ones
+---@field rate? podwright.quantity line rate of each, one direction; left out: network.port_rate
+---@field latency? podwright.quantity time along it; left out: network.cable_latency
+---@overload fun(fields: table): podwright.cable
+
+---@class podwright.attach Ports of nodes at a switch of a custom network
+---@field to string name of a switch
+---@field nodes? string which nodes, counted from 0: "*", "3", "0-7", "0-3,8"
+---@field ports? string which of their ports, written alike; a port at several switches divides its rate over them
+---@overload fun(fields: table): podwright.attach
+
+---@class podwright.failure A switch or cable that failed or lost bandwidth
+---@field node? integer a node, counted from 0: the cables of its ports
+---@field port? integer one port of that node, counted from 0; -1: all
+---@field tier? integer tier of a switch, 1 for the leaves
+---@field switch? integer a switch of that tier, counted from 0 over all planes and rails: all of its cables
+---@field name? string a switch of a custom network
+---@field link? integer only the cables to one neighbour of that switch, counted from 0 as they were built (of a leaf: uplink); -1: all
+---@field capacity? number share of the bandwidth that is left; 0: dead, and routed around
+---@overload fun(fields: table): podwright.failure
 
 ---@class podwright.communication The communication library of a cluster
 ---@field library? string "nccl" or "rccl"; left out: that of the GPU's maker
@@ -466,6 +499,22 @@ function o.network(fields) end
 ---@param fields podwright.tier|string a table of fields, or a name
 ---@return podwright.tier
 function o.tier(fields) end
+---One switch of a custom network
+---@param fields podwright.switch|string a table of fields, or a name
+---@return podwright.switch
+function o.switch(fields) end
+---Cables between two switches of a custom network
+---@param fields podwright.cable|string a table of fields, or a name
+---@return podwright.cable
+function o.cable(fields) end
+---Ports of nodes at a switch of a custom network
+---@param fields podwright.attach|string a table of fields, or a name
+---@return podwright.attach
+function o.attach(fields) end
+---A switch or cable that failed or lost bandwidth
+---@param fields podwright.failure|string a table of fields, or a name
+---@return podwright.failure
+function o.failure(fields) end
 ---The communication library of a cluster
 ---@param fields podwright.communication|string a table of fields, or a name
 ---@return podwright.communication
