@@ -82,6 +82,8 @@ typedef struct pw_group_shape {
     double latency_s;      /* of the longest neighbour hop */
     double lone_Bps;       /* the first member alone to all of another domain, whose NICs it may reach through others; 0: as above */
     double scaleup_latency_s; /* of the longest neighbour hop inside a domain; 0: latency_s */
+    double exchange_Bps;   /* as network_Bps where neighbours have links of their own, which an exchange with all does not wait for: what
+                              the members' ports give; 0: network_Bps */
     double pair_Bps;       /* what one member can send one other of its domain, where that is less than scaleup_Bps (a mesh); 0: that */
     bool network_reduces;  /* switches of the network can sum (SHARP) */
     const pw_collective_options *options; /* NULL: none */

@@ -238,6 +238,14 @@ static pw_status measure_network(const pw_collectives *collectives, const uint32
         if (latency > shape->latency_s) shape->latency_s = latency;
     }
     shape->network_Bps = load_sum_rate(sum);
+    const pw_network *network = pw_cluster_network(collectives->cluster);
+    const pw_fabric *fabric = pw_cluster_fabric(collectives->cluster);
+    if (!network || !pw_network_has_routers(network)) return PW_OK;
+    for (uint32_t i = 0; i < sum->count; i++) {
+        const pw_link_info *link = pw_fabric_link(fabric, sum->links[i]);
+        double rate = link->bandwidth_Bps / sum->bytes[i];
+        if (link->kind != PW_LINK_TRUNK && (shape->exchange_Bps == 0 || rate < shape->exchange_Bps)) shape->exchange_Bps = rate;
+    }
     return PW_OK;
 }
 

@@ -87,7 +87,7 @@ static pw_collective_cost cost_with(const pw_collectives *collectives, int kind,
 /* Whether the shape says all about what a form loads. Of a root's messages it says little: they leave by many ports. Rings over an
  * odd number of domains close on another rail, which may take a way inside the domain. */
 static bool is_regular(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape) {
-    if (shape->domains > 1 && !collectives->full) return false;
+    if (shape->domains > 1 && (!collectives->full || shape->exchange_Bps > 0)) return false;
     if (collectives->rails && shape->domains % 2 && shape->domains > 1 && shape->per_domain > 1) return false;
     return shape->even && collectives->crossbar && kind != PW_COLLECTIVE_GATHER && kind != PW_COLLECTIVE_SCATTER;
 }

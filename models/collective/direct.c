@@ -92,8 +92,12 @@ static algorithm_load uneven_load(const pw_group_shape *shape) {
 
 algorithm_load direct_load(pw_collective_kind kind, const pw_group_shape *shape) {
     double n = shape->members, p = shape->per_domain, rounds = direct_rounds(kind, shape);
-    if (kind == PW_COLLECTIVE_ALL_TO_ALL_V && shape->options) return uneven_load(shape);
-    algorithm_load load = {rounds * (p - 1) / n, shape->domains > 1 ? rounds * (n - p) / n : 0};
+    double others = shape->exchange_Bps > 0 ? shape->network_Bps / shape->exchange_Bps : 1; /* as if over links to neighbours */
+    if (kind == PW_COLLECTIVE_ALL_TO_ALL_V && shape->options) {
+        algorithm_load uneven = uneven_load(shape);
+        return (algorithm_load){uneven.scaleup, uneven.network * others};
+    }
+    algorithm_load load = {rounds * (p - 1) / n, shape->domains > 1 ? others * rounds * (n - p) / n : 0};
     if (kind == PW_COLLECTIVE_SCATTER && shape->domains > 1 && shape->lone_Bps > shape->network_Bps) {
         /* Through its neighbours' NICs the root reaches more than its own carries; it pays with its link to them. */
         double own = shape->network_Bps / shape->lone_Bps;

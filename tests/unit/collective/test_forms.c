@@ -10,7 +10,7 @@ static double form(const test_bench *bench, pw_collective_kind kind, int algorit
 /* Full-duplex ports of 50 GB/s on one switch, 500 ns per message, 8 ranks, 1 MiB. */
 PW_TEST(one_switch_meets_the_closed_forms) {
     test_bench bench = test_open("DGX H100", 1, SINGLE_SWITCH, false);
-    pw_group_shape shape = {8, 1, 8, true, 50e9, 0, 500e-9, 0, 0, 0, false, NULL};
+    pw_group_shape shape = {8, 1, 8, true, 50e9, 0, 500e-9, 0, 0, 0, 0, false, NULL};
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_ALL_REDUCE, RING, &shape, MiB), 43700.16e-9, 1e-12);
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_ALL_GATHER, RING, &shape, MiB), 21850.08e-9, 1e-12);
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_REDUCE_SCATTER, RING, &shape, MiB), 21850.08e-9, 1e-12);
@@ -36,13 +36,13 @@ PW_TEST(one_switch_meets_the_closed_forms) {
 /* One ring per NIC: 4 nodes of 8 and 50 GB/s per GPU move 2 (n-1)/n S over 8 NICs. */
 PW_TEST(rings_over_nodes_use_all_nics) {
     test_bench bench = test_open("DGX H100", 4, RAIL_OPTIMIZED, false);
-    pw_group_shape shape = {32, 4, 8, true, 400e9, 50e9, 1e-6, 0, 0, 0, false, NULL};
+    pw_group_shape shape = {32, 4, 8, true, 400e9, 50e9, 1e-6, 0, 0, 0, 0, false, NULL};
     double S = 1e9, fluid = 2 * 31.0 / 32 * S / (8 * 50e9);
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_ALL_REDUCE, RING, &shape, S), 62e-6 + fluid, 1e-12);
-    pw_group_shape one_each = {4, 4, 1, true, 0, 50e9, 1e-6, 0, 0, 0, false, NULL};
+    pw_group_shape one_each = {4, 4, 1, true, 0, 50e9, 1e-6, 0, 0, 0, 0, false, NULL};
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_ALL_REDUCE, RING, &one_each, S), 6e-6 + 1.5 * S / 50e9, 1e-12);
     /* two domains: a tree's halves cross once each way, 4 and more: twice */
-    pw_group_shape two = {2, 2, 1, true, 0, 50e9, 1e-6, 0, 0, 0, false, NULL};
+    pw_group_shape two = {2, 2, 1, true, 0, 50e9, 1e-6, 0, 0, 0, 0, false, NULL};
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_ALL_REDUCE, TREE, &two, S), 2e-6 + S / 50e9, 1e-12);
     PW_EXPECT_NEAR(form(&bench, PW_COLLECTIVE_ALL_REDUCE, TREE, &one_each, S), 4e-6 + 2 * S / 50e9, 1e-12);
     test_close(&bench);
@@ -65,7 +65,7 @@ PW_TEST(all_reduce_is_reduce_scatter_and_all_gather) {
 
 PW_TEST(bytes_and_bandwidth_scaled_alike_leave_the_time) {
     test_bench bench = test_open("DGX H100", 2, RAIL_OPTIMIZED, false);
-    pw_group_shape shape = {16, 2, 8, true, 400e9, 50e9, 2e-6, 0, 0, 0, false, NULL}, fast = shape;
+    pw_group_shape shape = {16, 2, 8, true, 400e9, 50e9, 2e-6, 0, 0, 0, 0, false, NULL}, fast = shape;
     fast.scaleup_Bps *= 4, fast.network_Bps *= 4;
     for (int kind = 0; kind < PW_COLLECTIVE_KIND_COUNT; kind++)
         PW_EXPECT_NEAR(form(&bench, kind, PW_ALGORITHM_AUTO, &shape, 1e8),
