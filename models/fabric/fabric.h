@@ -163,7 +163,7 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
                             pw_error *error);
 void pw_network_destroy(pw_network *network);
 bool pw_network_reduces(const pw_network *network); /* as described */
-bool pw_network_has_routers(const pw_network *network); /* a torus, mesh, dragonfly, ...: links between neighbours, no tiers */
+bool pw_network_has_routers(const pw_network *network); /* a torus, dragonfly, graph, ...: links between neighbours, no tiers */
 /* Appends the links from port a to port b to *path (none when a is b). The same arguments always give the same route; hash
  * stands for the flow. Fails with PW_BAD_INPUT when a port does not exist, with PW_UNSUPPORTED when the two are on networks
  * of their own (rails), with PW_OUT_OF_RANGE when *path has no room. Costs under 200 ns. */

@@ -132,7 +132,7 @@ void pw_network_destroy(pw_network *network) {
 }
 
 bool pw_network_reduces(const pw_network *network) { return network->desc.reduces; }
-bool pw_network_has_routers(const pw_network *network) { return (network->topology->uses & USES_ROUTERS) != 0; }
+bool pw_network_has_routers(const pw_network *network) { return (network->topology->uses & (USES_ROUTERS | USES_GRAPH)) != 0; }
 
 /* --- Facts ---------------------------------------------------------------------------------------------------------- */
 
