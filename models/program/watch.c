@@ -258,7 +258,7 @@ uint32_t watch_begin(pw_watch *w, const pw_executor *x, uint32_t plan_index, boo
     const flow_use *uses = plan_uses(&x->plans[plan_index], &count);
     for (uint32_t u = 0; u < count && !x->config.endless; u++)
         if (w->share->dead[uses[u].link_class])
-            pw_sim_fail(w->config.sim, PW_DEADLOCK, "give it a time of repair, leave it some capacity, or place the job elsewhere",
+            pw_sim_fail(w->config.sim, PW_DEADLOCK, "give it a time of repair, leave it some capacity, place the job elsewhere, or list it in network.failures",
                         "\"%s\" sends over a link that has failed and is not repaired: it never ends", x->job->name);
     return index;
 }

@@ -119,7 +119,7 @@ static void change_link(pw_sim *sim, void *object, uint64_t number) {
     pw_status status = pw_executor_set_link(t->executors[0], event->link, event->part, event->last, &waits);
     if (status != PW_OK) pw_sim_fail(sim, status, NULL, "%s: its capacity cannot change", event->name);
     else if (waits)
-        pw_sim_fail(sim, PW_DEADLOCK, "give it a time of repair, leave it some capacity, or place the job elsewhere",
+        pw_sim_fail(sim, PW_DEADLOCK, "give it a time of repair, leave it some capacity, place the job elsewhere, or list it in network.failures",
                     "%s fails at %.9g s and is not repaired: \"%s\" has data under way there that goes no other way, and never ends",
                     event->name, event->at_s, waits);
 }

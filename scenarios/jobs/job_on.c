@@ -132,6 +132,7 @@ static pw_status find_vertex(const pw_part_names *names, const char *what, pw_ve
 typedef struct change {
     double at_s, part;
     uint32_t item, order; /* which event; in order of writing */
+    bool ends;
 } change;
 
 static int compare_changes(const void *left, const void *right) {
@@ -175,11 +176,19 @@ static pw_status find_ends(const pw_part_names *names, pw_list events, ends *of,
     return PW_OK;
 }
 
+/* A failure of a link that lasts; the worst of those of one link counts. */
+typedef struct lasting {
+    double lost;
+    uint32_t item;
+    struct lasting *next;
+} lasting;
+
 typedef struct making {
     const pw_cluster *cluster;
     const pw_fabric *fabric;
     pw_arena *arena;
-    float *lost;     /* [links]: share that failures take now, each link by itself */
+    lasting **failed; /* [links] */
+    double *lost;    /* [links]: share that failures take now, each link by itself */
     double *pool;    /* [links], by first of twins: sum of lost */
     uint32_t *last;  /* [links]: 1 + index of the last change of the pool */
     pw_link_event *made;
@@ -196,9 +205,29 @@ static bool put(making *m, const change *c, pw_link first, const char *name) {
         m->capacity = grown;
     }
     double part = 1 - m->pool[first] / twins_of(m->cluster, first).count;
-    m->made[m->count++] = (pw_link_event){.at_s = c->at_s, .link = first, .part = part < 1e-6 ? 0 : part, .name = name};
+    m->made[m->count++] = (pw_link_event){.at_s = c->at_s, .link = first, .part = part < 1e-12 ? 0 : part, .name = name};
     m->last[first] = (uint32_t)m->count;
     return true;
+}
+
+/* What the failures of a link that last after this change take; -1: no memory. */
+static double lost_after(making *m, const change *c, pw_link link) {
+    if (c->ends) {
+        for (lasting **at = &m->failed[link]; *at; at = &(*at)->next)
+            if ((*at)->item == c->item) {
+                *at = (*at)->next;
+                break;
+            }
+    } else {
+        lasting *one = pw_arena_alloc(m->arena, sizeof *one);
+        if (!one) return -1;
+        *one = (lasting){1 - c->part, c->item, m->failed[link]};
+        m->failed[link] = one;
+    }
+    double lost = 0;
+    for (const lasting *one = m->failed[link]; one; one = one->next)
+        if (one->lost > lost) lost = one->lost;
+    return lost;
 }
 
 static bool apply(making *m, const change *c, ends of, const char *name) {
@@ -206,10 +235,11 @@ static bool apply(making *m, const change *c, ends of, const char *name) {
     if (!changed) return false;
     for (pw_link l = 0; l < links; l++) {
         if (!is_part(m->fabric, l, of)) continue;
-        float lost = (float)(1 - c->part);
+        double lost = lost_after(m, c, l);
         pw_link first = twins_of(m->cluster, l).first;
+        if (lost < 0) return false;
         if (m->lost[l] == lost) continue;
-        m->pool[first] += (double)lost - (double)m->lost[l];
+        m->pool[first] += lost - m->lost[l];
         m->lost[l] = lost;
         uint32_t i = 0;
         while (i < count && changed[i] != first) i++;
@@ -229,18 +259,19 @@ pw_status pw_events_make(const pw_cluster *cluster, const pw_part_names *names, 
     making m = {.cluster = cluster, .fabric = names->fabric, .arena = arena};
     ends *of = pw_arena_alloc(arena, events.count * sizeof *of);
     change *all = pw_arena_alloc(arena, 2 * events.count * sizeof *all);
+    m.failed = pw_arena_alloc(arena, (links + (size_t)1) * sizeof *m.failed);
     m.lost = pw_arena_alloc(arena, (links + (size_t)1) * sizeof *m.lost);
     m.pool = pw_arena_alloc(arena, (links + (size_t)1) * sizeof *m.pool);
     m.last = pw_arena_alloc(arena, (links + (size_t)1) * sizeof *m.last);
-    if (!of || !all || !m.lost || !m.pool || !m.last) return no_memory(error);
+    if (!of || !all || !m.failed || !m.lost || !m.pool || !m.last) return no_memory(error);
     PW_TRY(find_ends(names, events, of, error));
     const pw_one_of *items = events.items;
     for (uint32_t i = 0; i < events.count; i++) {
         const pw_fail_desc *d = items[i].record;
-        all[changes] = (change){d->at_s, d->capacity, i, changes};
+        all[changes] = (change){d->at_s, d->capacity, i, changes, false};
         changes++;
         if (isnan(d->repaired_s)) continue;
-        all[changes] = (change){d->repaired_s, 1, i, changes};
+        all[changes] = (change){d->repaired_s, 1, i, changes, true};
         changes++;
     }
     qsort(all, changes, sizeof *all, compare_changes);

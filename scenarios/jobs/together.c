@@ -209,6 +209,20 @@ static pw_status find_losses(const running *r, pw_side_by_side *out, uint32_t *f
     return PW_OK;
 }
 
+/* A cable between switches that is down while jobs run holds what goes over it: say so. */
+static pw_status note_waits(const running *r, pw_side_by_side *out, pw_error *error) {
+    const pw_fabric *fabric = pw_cluster_fabric(r->cluster);
+    pw_run_result *result = &out->jobs[0].result;
+    for (uint32_t e = 0; e < r->event_count; e++) {
+        const pw_link_event *event = &r->events[e];
+        if (event->part > 0 || event->at_s >= out->end_s || pw_fabric_link(fabric, event->link)->kind != PW_LINK_TRUNK) continue;
+        pw_result_note(result, "%s failed: what goes over it waits for its repair and is not moved to other paths. Parts that are down all "
+                               "the time are network.failures, around which routes are searched.", event->name);
+        break;
+    }
+    return pw_result_finish(result, error);
+}
+
 /* A job on the whole cluster, as in a scenario with one. */
 static pw_status place_one(const pw_side_call *side, pw_arena *arena, pw_placed_job **placed, pw_error *error) {
     pw_placed_job *one = *placed = pw_arena_alloc(arena, sizeof *one);
@@ -248,6 +262,7 @@ static pw_status run(running *r, const pw_side_call *side, pw_side_run *made, ui
     }
     out->watch = pw_together_watch(made->together);
     for (uint32_t j = 0; j < out->count; j++) PW_TRY(fill_job(r, j, out, error));
+    PW_TRY(note_waits(r, out, error));
     return find_losses(r, out, failed, error);
 }
 

@@ -143,11 +143,19 @@ pw_status pw_validation_claim(const pw_validation *v, double mape_pct, double ra
     if (plain.n == 0) return pw_fail(error, PW_CLAIM, NULL, 0, NULL, "no row ran, so nothing was shown");
     if (mape_pct > 0 && !(plain.mape_pct <= mape_pct))
         return pw_fail(error, PW_CLAIM, NULL, 0, NULL, "MAPE is %.2f %%, not at most %g %%", plain.mape_pct, mape_pct);
+    if (ratio > 0 && baseline.n == 0)
+        return pw_fail(error, PW_CLAIM, NULL, 0, "take rows that it knows", "no row has a baseline, so nothing was beaten");
     if (ratio > 0 && !(plain.median_pct <= ratio * baseline.median_pct && plain.p90_pct <= ratio * baseline.p90_pct))
         return pw_fail(error, PW_CLAIM, NULL, 0, NULL,
                        "median %.2f %% and p90 %.2f %% are not at most %g of the baseline's %.2f %% and %.2f %%",
                        plain.median_pct, plain.p90_pct, ratio, baseline.median_pct, baseline.p90_pct);
     return PW_OK;
+}
+
+/* Of a baseline, which may have none of the rows. */
+static void print_three(pw_file *out, const pw_score *score) {
+    if (score->n) pw_file_print(out, "  %7.1f %6.1f %6.1f", score->mape_pct, score->median_pct, score->p90_pct);
+    else pw_file_print(out, "  %7s %6s %6s", "-", "-", "-");
 }
 
 static void print_score(pw_file *out, const char *name, const pw_score *plain, const pw_score *stack,
@@ -156,7 +164,7 @@ static void print_score(pw_file *out, const char *name, const pw_score *plain, c
             plain->median_pct, plain->p90_pct, plain->worst_pct);
     if (stack->n) pw_file_print(out, "  %5u %6.1f %6.1f", stack->n, stack->median_pct, stack->p90_pct);
     else pw_file_print(out, "  %5s %6s %6s", "-", "-", "-");
-    pw_file_print(out, "  %7.1f %6.1f %6.1f", baseline->mape_pct, baseline->median_pct, baseline->p90_pct);
+    print_three(out, baseline);
 }
 
 /* Text of a measured file without control characters, cut to `width` characters. */
@@ -178,9 +186,7 @@ static void print_rows(const grouping *g, pw_file *out, const char *title, uint3
     make_printable(title, 34, name, sizeof name);
     if (!scores[PW_VARIANT_PLAIN].n) return;
     print_score(out, name, &scores[PW_VARIANT_PLAIN], &scores[PW_VARIANT_STACK], &scores[PW_VARIANT_BASELINE]);
-    if (g->v->suite->second)
-        pw_file_print(out, "  %7.1f %6.1f %6.1f", scores[PW_VARIANT_SECOND].mape_pct, scores[PW_VARIANT_SECOND].median_pct,
-                      scores[PW_VARIANT_SECOND].p90_pct);
+    if (g->v->suite->second) print_three(out, &scores[PW_VARIANT_SECOND]);
     if (g->v->suite->ratio) {
         uint32_t n;
         double plain = sign_of_rows(g, PW_VARIANT_PLAIN, first, count, &n);

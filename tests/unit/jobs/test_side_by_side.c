@@ -143,6 +143,42 @@ PW_TEST(a_port_that_is_down_holds_as_long_as_it_is_down) {
     pw_side_run_end(&whole);
 }
 
+/* Of failures that overlap the worst counts, until it is repaired itself, and the smallest capacity is one. */
+PW_TEST(overlapping_failures_do_not_repair_each_other) {
+    describe_cluster(1);
+    pw_side_run whole, down;
+    pw_fail_desc second;
+    place(0, "ring", &pw_collective_job_kind, collective(0, PW_COLLECTIVE_ALL_REDUCE, 4e9, 2), 16, PW_PLACE_PACKED);
+    PW_EXPECT_INT(run(1, false, (pw_list){0}, &whole), PW_OK);
+    defaults(&pw_fail_kind, &failure);
+    failure.from = "nic 3";
+    failure.to = "leaf 0";
+    failure.at_s = 10e-3;
+    failure.repaired_s = 35e-3;
+    defaults(&pw_fail_kind, &second);
+    const pw_one_of events[] = {{&pw_fail_kind, &failure}, {&pw_fail_kind, &second}};
+    const double begin[] = {12e-3, 12e-3, 5e-3, 10e-3}, end[] = {20e-3, 50e-3, 11e-3, 35e-3}, part[] = {0, 0, 0, 0.5}, held_s[] = {25e-3, 40e-3, 30e-3, 25e-3};
+    for (int i = 0; i < 8; i++) {
+        int c = i / 2;
+        second.from = c < 3 ? "nic 3" : NULL;
+        second.to = c < 3 ? "leaf 0" : NULL;
+        second.switch_name = c < 3 ? NULL : "leaf 0";
+        second.at_s = begin[c];
+        second.repaired_s = end[c];
+        second.capacity = part[c];
+        PW_EXPECT_INT(run(1, i % 2, (pw_list){events, 2}, &down), PW_OK);
+        PW_EXPECT_NEAR(down.sides.jobs[0].together_s, whole.sides.jobs[0].together_s + held_s[c], 1e-9);
+        pw_side_run_end(&down);
+    }
+    failure.at_s = 0;
+    failure.repaired_s = NAN;
+    failure.capacity = 1e-7;
+    PW_EXPECT_INT(run(1, false, (pw_list){events, 1}, &down), PW_OK);
+    PW_EXPECT(down.sides.jobs[0].together_s > 0.5e7 * whole.sides.jobs[0].together_s);
+    pw_side_run_end(&down);
+    pw_side_run_end(&whole);
+}
+
 /* Two spines: without one, the leaf that decides has half of its uplinks. */
 PW_TEST(half_of_a_pool_carries_half) {
     describe_cluster(4);
