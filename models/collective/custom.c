@@ -45,10 +45,12 @@ static bool owns_blocks(pw_collective_kind kind) {
            kind != PW_COLLECTIVE_REDUCE && kind != PW_COLLECTIVE_SEND_RECV;
 }
 
+static const double LARGEST_PROOF = 1 << 30; /* bytes of sets of parts; an eighth of it as many blocks carried */
 #define WRONG(...) pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, __VA_ARGS__)
 
 pw_status pw_custom_check(const pw_allocator *allocator, const pw_custom_algorithm *custom, pw_error *error) {
     uint32_t n = custom->members, round = 0;
+    uint64_t carried = 0;
     if (n < 2 || n > PW_CUSTOM_MEMBERS)
         return WRONG("\"%s\" is for %u ranks; 2 to %u can be checked", custom->name, n, PW_CUSTOM_MEMBERS);
     if (custom->count == 0) return WRONG("\"%s\" has no steps", custom->name);
@@ -67,7 +69,13 @@ pw_status pw_custom_check(const pw_allocator *allocator, const pw_custom_algorit
             return WRONG("step %zu of \"%s\" is of round %u; rounds count from 0, in order and without gaps", i + 1, custom->name,
                          step->round);
         round = step->round;
+        carried += step->blocks;
     }
+    double sets = 2.0 * n * custom->units * ((n + 63) / 64) * sizeof(uint64_t);
+    if (sets > LARGEST_PROOF || (double)carried > LARGEST_PROOF / 8)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "cut the buffer into fewer blocks",
+                       "\"%s\" moves %.0f blocks, %u for each of %u ranks: more than can be checked", custom->name, (double)carried,
+                       custom->units, n);
     pw_collective_options options = {.custom = custom};
     pw_group_shape shape = {.members = n, .domains = 1, .per_domain = n, .even = true, .options = &options};
     const pw_algorithm *row = pw_algorithm_table;

@@ -71,7 +71,8 @@ static pw_status check_algorithm(const void *description, const char *file, int 
     if (status == PW_OK) status = pw_custom_check(NULL, &custom, &wrong);
     pw_arena_destroy(arena);
     if (status == PW_OK) return PW_OK;
-    return pw_fail(error, status, file, line, "docs/models/collectives.md says what each rank must end with", "%s", wrong.what);
+    return pw_fail(error, status, file, line, *wrong.hint ? wrong.hint : "docs/models/collectives.md says what each rank must end with", "%s",
+                   wrong.what);
 }
 
 const pw_kind pw_algorithm_kind = {"algorithm", "An algorithm for collectives, written as a list of messages.", sizeof(pw_algorithm_desc),
