@@ -72,10 +72,21 @@ void credit_start(run *x, uint32_t index) {
     flow_can_send(x, index, pw_sim_now(x->sim));
 }
 
+/* Switches whose buffers are full of each other's packets can trim for ever what could empty them. */
+static void check_progress(run *x) {
+    enum { MANY = 1000000 };
+    if (++x->headers_in_a_row < MANY + 10 * (uint64_t)x->packets_live) return;
+    pw_sim_fail(x->sim, PW_DEADLOCK, "raise buffer or queue, take larger packets, or another transport",
+                "the last %llu packets that arrived were all trimmed: %u of %u flows get no further", (unsigned long long)x->headers_in_a_row, x->left,
+                x->traffic->count);
+}
+
 void credit_arrived(run *x, uint32_t index, uint32_t flags) {
     flow_run *f = &x->flows[index];
     f->under_way--;
+    if (!(flags & PACKET_HEADER)) x->headers_in_a_row = 0;
     if (flags & PACKET_HEADER) {
+        check_progress(x);
         f->ungranted++;
         pw_event_after(x->sim, f->control, resend, x, (uint64_t)index << 1 | ((flags & PACKET_LAST) != 0));
     }

@@ -50,6 +50,7 @@ typedef struct port {
     uint64_t arrived;         /* data packets that came to its queue */
     float scale;              /* of thresholds, by the link's rate */
     bool paused;              /* by the other end */
+    uint8_t headers;          /* sent in a row while data waited */
 } port;
 _Static_assert(sizeof(packet) == 32 && sizeof(port) == 128, "a packet is half a line of the cache, a port two");
 
@@ -140,6 +141,7 @@ typedef struct run {
     packet *packets;
     size_t packet_capacity;
     uint32_t packet_count, packet_free, packets_live;
+    uint64_t headers_in_a_row; /* trimmed packets that arrived since the last whole one */
     uint32_t *hops;  /* blocks of paths; each path: PW_NONE, links, PW_NONE */
     size_t hop_capacity, block_hops;
     uint32_t block_count, stride;

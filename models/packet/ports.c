@@ -1,6 +1,7 @@
 /* Output queues, transmitters and wires.
  *
- * A transmitter sends urgent packets (trimmed headers) first, then queued data, then what a host has. A packet leaves its queue
+ * A transmitter sends urgent packets (trimmed headers) first, then queued data, then what a host has; after HEADERS headers in
+ * a row one packet of data goes that waits for them, else headers alone could fill a link for ever (NDP, section 3.1). A packet leaves its queue
  * when its transmission starts. With cut-through the header of a packet may be there while its tail still comes in: then its
  * transmission starts no earlier than (tail's arrival - own transmission time), so that it never runs dry. */
 #include <math.h>
@@ -10,7 +11,7 @@
 static void arrival(pw_sim *sim, void *object, uint64_t index);
 static void wake(pw_sim *sim, void *object, uint64_t index);
 
-enum { LINE = 64 }; /* of the cache */
+enum { LINE = 64 /* of the cache */, HEADERS = 10 };
 
 pw_status ports_open(run *x, pw_error *error) {
     const pw_fabric *fabric = x->config->fabric;
@@ -96,7 +97,12 @@ static bool marked(run *x, const port *p) {
 
 /* What the transmitter would send now. */
 static uint32_t take(run *x, port *p) {
-    if (p->urgent.head != PW_NONE) return list_pop(&p->urgent, x->packets);
+    bool waits = !p->paused && p->data.head != PW_NONE;
+    if (p->urgent.head != PW_NONE && (!waits || p->headers < HEADERS)) {
+        p->headers = (uint8_t)(waits ? p->headers + 1 : 0);
+        return list_pop(&p->urgent, x->packets);
+    }
+    p->headers = 0;
     if (p->paused) return PW_NONE;
     if (p->data.head == PW_NONE) return p->injector == PW_NONE ? PW_NONE : injector_take(x, p->injector, pw_sim_now(x->sim));
     uint32_t taken = list_pop(&p->data, x->packets);

@@ -124,6 +124,20 @@ PW_TEST(trimmed_headers_do_not_wait_in_cut_through) {
     pw_test_net_close(&net);
 }
 
+/* Seven hosts into one link: headers of 64 bytes for packets of 100 would fill it alone. */
+PW_TEST(trimmed_headers_do_not_keep_data_waiting_for_ever) {
+    pw_test_net net = pw_test_dumbbell(8, 8, 12.5e9, 1e-6);
+    pw_packet_desc desc = eqds(1);
+    desc.packet_bytes = 100;
+    desc.queue_bytes = 2000;
+    desc.window_bytes = 20000;
+    pw_traffic traffic = pw_test_pattern(&net, PW_TRAFFIC_ALL_TO_ALL, 2e4, 1);
+    pw_packet_result result = pw_test_packets(&net, &desc, &traffic, 1), fluid = pw_test_fluid(&net, &desc, &traffic, 1);
+    PW_EXPECT(result.trims > result.packets / 2);
+    PW_EXPECT(result.end_s < 20 * fluid.end_s);
+    pw_test_net_close(&net);
+}
+
 PW_TEST(a_run_out_of_memory_says_so_and_leaks_nothing) {
     pw_test_net net = pw_test_dumbbell(3, 3, 12.5e9, 1e-6);
     pw_packet_desc desc = eqds(4);
