@@ -233,9 +233,20 @@ void parameters_free(const pw_allocator *allocator, parameter_table *set) {
     set->count = set->capacity = set->own = 0;
 }
 
+enum {
+#define NUMBER_OF(algorithm, ...) NUMBER_OF_##algorithm,
+    ALGORITHM_MAP(NUMBER_OF)
+#undef NUMBER_OF
+};
+
+/* nvls_tree is another name of nvls over several domains: measurements of one are those of the other. */
+static int measured_as(int algorithm) {
+    return algorithm == NUMBER_OF_nvls_tree ? NUMBER_OF_nvls : algorithm;
+}
+
 /* A row for any kind answers for every collective, never for messages. */
 static bool row_matches(const parameter_row *row, int kind, int algorithm, bool several) {
-    if (row->several != several || row->algorithm != algorithm) return false;
+    if (row->several != several || measured_as(row->algorithm) != measured_as(algorithm)) return false;
     return row->kind == kind || (row->kind == PARAMETER_KIND_ANY && kind != PARAMETER_KIND_MESSAGE);
 }
 

@@ -5,7 +5,8 @@
  *
  * ring skewed: a ring all_reduce of 4,096 nodes with a GPU and a port each, 2 n (n - 1) = 33.5 million messages; every
  * rank starts at a random time of its own and one link gives half, so that no two rounds are alike. ring symmetric: the same
- * without both. ring coupled: one fluid activity; its time beside the messages'. all-to-all: 1,024 nodes, direct, 1.05 million
+ * without both. ring coupled: one fluid activity; its time beside the messages'. halving-doubling: 4,096 nodes, 98,304 messages,
+ * with the skew and the slow link, where a round's messages go to members ever farther away. all-to-all: 1,024 nodes, direct, 1.05 million
  * messages at once; skewed: each rank starts at a time of its own, so that all share links all the time. large clos: 100,000
  * GPUs under three tiers, an all_reduce of all but two jobs' GPUs beside those two.
  *
@@ -247,6 +248,7 @@ int main(int argc, char **argv) {
     single(argc, argv, "ring coupled", 4096, PW_COLLECTIVE_ALL_REDUCE, "ring", 1 << 30, 0, false, false, 0);
     single(argc, argv, "ring symmetric", 4096, PW_COLLECTIVE_ALL_REDUCE, "ring", 1 << 30, 0, true, false, ring);
     single(argc, argv, "ring skewed", 4096, PW_COLLECTIVE_ALL_REDUCE, "ring", 1 << 30, 1e-3, true, true, ring);
+    single(argc, argv, "halving-doubling", 4096, PW_COLLECTIVE_ALL_REDUCE, "halving_doubling", 1 << 30, 1e-3, true, true, n * 24);
     single(argc, argv, "all-to-all", 1024, PW_COLLECTIVE_ALL_TO_ALL, "direct", 1 << 26, 0, true, false, all);
     single(argc, argv, "all-to-all skewed", 1024, PW_COLLECTIVE_ALL_TO_ALL, "direct", 1 << 26, 1e-3, true, true, all);
     large_clos(argc, argv);

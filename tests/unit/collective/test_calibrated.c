@@ -221,6 +221,24 @@ PW_TEST(the_librarys_choice_is_its_cost_models) {
     test_close(&library);
 }
 
+/* nvls_tree is the library's name of nvls over several domains: it takes as long. */
+PW_TEST(two_names_of_one_algorithm_take_as_long) {
+    test_bench bench = test_open("DGX H100", 4, RAIL_OPTIMIZED, true);
+    uint32_t gpus[32];
+    pw_group_shape shape = test_group(&bench, 0, 1, 32, gpus);
+    int nvls = -1, nvls_tree = -1;
+    for (int i = 0; pw_algorithm_table[i].name; i++) {
+        if (!strcmp(pw_algorithm_table[i].name, "nvls")) nvls = i;
+        if (!strcmp(pw_algorithm_table[i].name, "nvls_tree")) nvls_tree = i;
+    }
+    for (double S = 1024; S < 1e11; S *= 7) {
+        pw_collective_cost one = test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, nvls, &shape, S);
+        pw_collective_cost other = test_cost(&bench, PW_COLLECTIVE_ALL_REDUCE, nvls_tree, &shape, S);
+        PW_EXPECT(one.total_s > 0 && one.total_s == other.total_s && one.parameter_line == other.parameter_line);
+    }
+    test_close(&bench);
+}
+
 PW_TEST(another_network_stack_starts_later_and_is_slower) {
     double before_small = 0, before_large = 0;
     static const char *const stacks[] = {"rdma", "tcpxo", "efa"};
