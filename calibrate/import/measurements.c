@@ -83,6 +83,8 @@ static void name_rows(const writer *w, const pw_log *log, const pw_log_table *ta
 
 /* ---- Rows ---- */
 
+static const double LEAST_US = 1e-3, MOST_US = 1e12; /* others are no times */
+
 typedef struct left_out {
     uint32_t empty, no_time, wrong;
 } left_out;
@@ -93,7 +95,7 @@ static bool find_time(const writer *w, const pw_log_table *table, const pw_log_r
     char text[LONGEST];
     int at = 0;
     note[0] = '\0';
-    if (!(half->time_us > 0)) {
+    if (!(half->time_us >= LEAST_US && half->time_us <= MOST_US)) {
         half = &row->in_place;
         at = snprintf(note, LONGEST, "in place");
     }
@@ -102,7 +104,7 @@ static bool find_time(const writer *w, const pw_log_table *table, const pw_log_r
         *time = half->algbw_GBps >= 1 ? (double)row->size_bytes / half->algbw_GBps / 1e3 : (double)NAN; /* fewer digits otherwise */
         at += snprintf(note + at, LONGEST - (size_t)at, "%stime from algbw", at ? "; " : "");
     }
-    if (!(*time > 0)) {
+    if (!(*time >= LEAST_US && *time <= MOST_US)) {
         left->no_time++;
         return false;
     }

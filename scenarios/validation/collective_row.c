@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+static const double LEAST_US = 1e-3, MOST_US = 1e12; /* of a collective that somebody timed */
+
 pw_status collective_benches_create(const pw_validation_context *context, pw_benches **benches, pw_error *error) {
     char path[4608];
     snprintf(path, sizeof path, "%s/collective-systems.csv", context->folder);
@@ -37,6 +39,8 @@ pw_status collective_row_of(const pw_benches *benches, const pw_measured *input,
     words_of(input, r, words);
     const pw_bench *bench = pw_benches_find(benches, words);
     if (!(microseconds > 0)) snprintf(prediction->why, sizeof prediction->why, "no time");
+    else if (!(microseconds >= LEAST_US && microseconds <= MOST_US))
+        snprintf(prediction->why, sizeof prediction->why, "a time of %g us is none", microseconds);
     else if (!(row->bytes > 0)) snprintf(prediction->why, sizeof prediction->why, "no bytes");
     else if (kind < 0) snprintf(prediction->why, sizeof prediction->why, "collective '%.60s' is not modelled", word);
     else if (!bench) snprintf(prediction->why, sizeof prediction->why, "no such number of nodes, ranks or groups");
