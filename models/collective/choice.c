@@ -32,10 +32,13 @@ int collectives_chosen(const pw_collectives *collectives, pw_collective_kind kin
     for (int i = 0; pw_algorithm_table[i].name; i++) {
         if (strcmp(pw_algorithm_table[i].name, name) != 0) continue;
         if (!pw_algorithm_table[i].applies(kind, shape, pw_cluster_has_multicast(collectives->cluster))) break;
+        bool several = shape->domains > 1;
+        if (!parameters_has(&collectives->parameters, kind, i, several, true) && !parameters_has(&collectives->parameters, kind, i, several, false))
+            break;
         *protocol = (int)choice.protocol;
         return i;
     }
-    return PW_ALGORITHM_AUTO; /* the switch gathers and scatters, or PAT: no step graph of it */
+    return PW_ALGORITHM_AUTO; /* the switch gathers and scatters, or PAT: nothing was measured of it */
 }
 
 bool pw_collective_library_estimate(const pw_collectives *collectives, pw_collective_kind kind, const pw_group_shape *shape,

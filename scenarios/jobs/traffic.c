@@ -90,7 +90,19 @@ static void put_links(const pw_question_result *r, pw_run_result *result) {
     pw_result_figure(result, "links_used", r->links_used, "");
 }
 
+/* Paths of a question are its own: what the network says of them beyond hashes and fixed ones would have no effect. */
+static pw_status check_routing(const pw_job_call *call, pw_error *error) {
+    const pw_network_desc *network = &call->cluster->network;
+    const char *hint = "leave it out: traffic.paths says over how many hashes a flow is spread";
+    if (network->routing == PW_ROUTING_ADAPTIVE)
+        return pw_fail(error, PW_UNSUPPORTED, call->file, call->line, hint, "a question to the network has no adaptive routing (network.routing)");
+    if (network->flows_per_pair > 1)
+        return pw_fail(error, PW_UNSUPPORTED, call->file, call->line, hint, "a question to the network says its flows itself (network.flows_per_pair)");
+    return PW_OK;
+}
+
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
+    PW_TRY(check_routing(call, error));
     const pw_question_desc *desc = call->desc;
     pw_question_result *r = pw_arena_alloc(result->arena, sizeof *r);
     if (!r) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
