@@ -85,6 +85,10 @@ static end *add_end(topology *t, end *ends, int *count, const char *what) {
         fail(t, NULL, "more than %d %s", MOST_PARTS, what);
         return NULL;
     }
+    if (!t->cpus) {
+        fail(t, "GPUs and network ports stand below a <cpu>", "a part of the %s belongs to no CPU", what);
+        return NULL;
+    }
     end *made = &ends[(*count)++];
     *made = (end){.pci = parent_pci(t), .cpu = t->cpus - 1};
     for (int p = made->pci; p >= 0; p = t->pcis[p].parent) t->pcis[p].ends++;
@@ -140,7 +144,9 @@ static void XMLCALL element_begins(void *object, const XML_Char *name, const XML
     }
     if (!t->depth && strcmp(name, "system") != 0) fail(t, "it wants the file that NCCL_TOPO_DUMP_FILE names", "this is no topology of NCCL: it begins with <%.40s>", name);
     int at = parent_pci(t);
-    if (strcmp(name, "cpu") == 0) {
+    if (strcmp(name, "cpu") == 0 && t->cpus == MOST_PARTS) {
+        fail(t, NULL, "more than %d CPUs", MOST_PARTS);
+    } else if (strcmp(name, "cpu") == 0) {
         if (!t->cpus++) snprintf(t->arch, sizeof t->arch, "%s", attribute(attributes, "arch"));
         at = -1;
     } else if (strcmp(name, "pci") == 0) {
@@ -187,7 +193,8 @@ static pw_status parse(topology *t, const char *text, size_t size) {
 
 static int by_number(const void *a, const void *b) {
     const end *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
+    int order = (x->number > y->number) - (x->number < y->number);
+    return order ? order : (x->pci > y->pci) - (x->pci < y->pci); /* the same number twice: as they stand in the file */
 }
 
 /* The innermost bridge with another end below it, else the outermost one. */
@@ -205,6 +212,12 @@ static int find_gpu(const topology *t, const char *bus) {
     for (int g = 0; g < t->gpu_count; g++)
         if (t->gpus[g].pci >= 0 && strcmp(t->pcis[t->gpus[g].pci].bus, bus) == 0) return g;
     return -1;
+}
+
+static bool has_rate(const topology *t) {
+    for (int i = 0; i < t->port_count; i++)
+        if (t->ports[i].speed_Mbps > 0) return true;
+    return false;
 }
 
 /* Ports that are a quarter of the fastest or less are for management. */
@@ -289,7 +302,7 @@ static bool same_server(const topology *t, const meaning *m, const pw_table *tab
     const pw_device *device = m->device;
     if (strcmp(pw_table_text_of(table, row, "gpu"), device->name) != 0 || strcmp(pw_table_text_of(table, row, "scaleup"), m->scaleup) != 0 ||
         (int)pw_table_number_of(table, row, "gpus") != t->gpu_count || (int)pw_table_number_of(table, row, "nics") != t->port_count ||
-        switches + sockets > MOST_PARTS)
+        switches + sockets > MOST_PARTS || m->switch_count + t->cpus > MOST_PARTS)
         return false;
     if (t->port_count && (int64_t)(pw_table_number_of(table, row, "nic_rate") * 8 / 1e6 + 0.5) != t->ports[0].speed_Mbps) return false;
     count_words(pw_table_text_of(table, row, "gpu_attach"), switches, MOST_PARTS, theirs, true);
@@ -323,9 +336,10 @@ static const char *borrowed(const pw_table *table, const meaning *m, const char 
     return "";
 }
 
-/* The row that nodes.csv would have for this node. */
+/* The row that nodes.csv would have for this node; cut off at ROW_SIZE - 1 letters. */
+enum { ROW_SIZE = 1 << 16 };
 static const char *write_row(const topology *t, const meaning *m, const pw_catalogue *catalogue, pw_arena *arena) {
-    enum { SIZE = 4096 };
+    enum { SIZE = ROW_SIZE };
     char *text = pw_arena_alloc(arena, SIZE);
     const pw_table *table = pw_catalogue_table(catalogue, "nodes");
     if (!text || !table) return NULL;
@@ -388,6 +402,8 @@ static pw_status describe(topology *t, const pw_catalogue *catalogue, pw_import_
     int found = -1;
     if (!t->gpu_count) return pw_fail(t->error, PW_BAD_INPUT, t->path, 0, NULL, "the topology has no GPU");
     PW_TRY(find_device(t, catalogue, &m));
+    if (t->port_count && !has_rate(t))
+        return pw_fail(t->error, PW_BAD_INPUT, t->path, 0, "NCCL writes speed=\"400000\" (Mb/s)", "no network port has a speed");
     drop_slow_ports(t, notes, arena);
     qsort(t->gpus, (size_t)t->gpu_count, sizeof *t->gpus, by_number);
     qsort(t->ports, (size_t)t->port_count, sizeof *t->ports, by_number);
@@ -410,9 +426,13 @@ static pw_status describe(topology *t, const pw_catalogue *catalogue, pw_import_
         node->nics = t->port_count;
         if (t->port_count) node->nic_Bps = (double)t->ports[0].speed_Mbps * 1e6 / 8;
         if (!(made->row = write_row(t, &m, catalogue, arena))) return pw_fail(t->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
+        if (strlen(made->row) == ROW_SIZE - 1)
+            return pw_fail(t->error, PW_UNSUPPORTED, t->path, 0, "no node has so many NVLinks between pairs", "the wiring does not fit into a row of nodes.csv");
         PW_TRY(pw_import_note(notes, arena, t->error, "no server of the catalogue is wired so: this node has the wiring that podwright gives to parts"));
         PW_TRY(pw_import_note(notes, arena, t->error, "with the row below in nodes.csv, node = o.node { server = \"my server\" } has its own"));
     }
+    if (m.device->scaleup_links > 0 && (double)m.links > m.device->scaleup_links)
+        return pw_fail(t->error, PW_UNSUPPORTED, t->path, 0, NULL, "GPU 0 has %lld NVLinks, but %s has %.0f", (long long)m.links, m.device->name, m.device->scaleup_links);
     if (m.links && m.device->scaleup_links > 0 && (double)m.links < m.device->scaleup_links) {
         node->nvlink_Bps = m.device->scaleup_Bps * (double)m.links / m.device->scaleup_links;
         PW_TRY(pw_import_note(notes, arena, t->error, "a GPU has %lld of %.0f NVLinks", (long long)m.links, m.device->scaleup_links));

@@ -74,7 +74,11 @@ PW_TEST(other_files_are_refused_with_their_line) {
                {"", "no XML", PW_BAD_INPUT},
                {"<!DOCTYPE s [<!ENTITY a \"b\">]><system/>", "document type", PW_BAD_INPUT},
                {"<system><cpu><pci device=\"0x1\" vendor=\"0x10de\"><gpu dev=\"0\"/></pci></cpu></system>", "no GPU '0x10de:0x1'", PW_NOT_FOUND},
-               {"<system><cpu>" GPU("0:1", "x", "") "</cpu></system>", "no usable number", PW_BAD_INPUT}};
+               {"<system><cpu>" GPU("0:1", "x", "") "</cpu></system>", "no usable number", PW_BAD_INPUT},
+               {"<system>" GPU("0:1", "0", "") "</system>", "belongs to no CPU", PW_BAD_INPUT},
+               {"<system><pci class=\"0x020700\"><net dev=\"0\" speed=\"200000\"/></pci></system>", "belongs to no CPU", PW_BAD_INPUT},
+               {"<system><cpu>" GPU("0:1", "0", "") "<pci class=\"0x020700\"><net dev=\"0\"/></pci></cpu></system>", "no network port has a speed", PW_BAD_INPUT},
+               {"<system><cpu>" GPU("0:1", "0", LINK("0:2", "13")) "</cpu></system>", "has 13 NVLinks, but A100-SXM4-80GB has 12", PW_UNSUPPORTED}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pw_import_topology topology;
         PW_EXPECT_INT(read_text(bad[i].text, &topology), bad[i].status);
@@ -83,6 +87,19 @@ PW_TEST(other_files_are_refused_with_their_line) {
     pw_import_topology topology;
     read_text("<system>\n\n<cpu>\n</system>", &topology);
     PW_EXPECT_INT(error.line, 4);
+}
+
+/* The groups below CPUs are counted in an array. */
+PW_TEST(no_file_has_more_cpus_than_are_counted) {
+    enum { CPUS = 300 };
+    static char text[CPUS * 8 + 1000];
+    pw_import_topology topology;
+    strcpy(text, "<system>");
+    for (int i = 0; i < CPUS; i++) strcat(text, "<cpu/>");
+    strcat(text, "<cpu>");
+    strcat(text, GPU("0:1", "0", "") "</cpu></system>");
+    PW_EXPECT_INT(read_text(text, &topology), PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "more than 256 CPUs");
 }
 
 int main(int argc, char **argv) {
