@@ -227,6 +227,8 @@ static pw_status describe(const reader *r, const pw_catalogue *catalogue, pw_clu
             items[i] = (pw_one_of){&pw_tier_kind, &tiers[i]};
         }
         tiers[0].group = one->servers;
+        double uplink_Bps = one->spines ? one->up_Bps / one->spines : 0; /* of one link, often faster than a port */
+        if (uplink_Bps > 0 && uplink_Bps != first->port_Bps) tiers[0].uplink_Bps = uplink_Bps;
         desc->network.tiers = (pw_list){items, 2};
     }
     int64_t down = (int64_t)(one->down_Bps / first->port_Bps + 0.5), up = one->spines;

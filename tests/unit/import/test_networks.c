@@ -118,6 +118,24 @@ PW_TEST(rails_of_simai_are_rails) {
     pw_cluster_destroy(cluster);
 }
 
+/* One link of 800 Gb/s from a leaf of two ports to its spine. */
+PW_TEST(uplinks_of_simai_keep_their_rate) {
+    pw_cluster_desc desc;
+    PW_EXPECT_INT(read_text("9 2 2 3 10 H100\n4 5 6 7 8\n"
+                            "0 4 2880Gbps 0.000025ms 0\n1 4 2880Gbps 0.000025ms 0\n2 5 2880Gbps 0.000025ms 0\n3 5 2880Gbps 0.000025ms 0\n"
+                            "0 6 400Gbps 0.0005ms 0\n1 6 400Gbps 0.0005ms 0\n2 7 400Gbps 0.0005ms 0\n3 7 400Gbps 0.0005ms 0\n"
+                            "6 8 800Gbps 0.0005ms 0\n7 8 800Gbps 0.0005ms 0\n", false, &desc), PW_OK);
+    PW_EXPECT_TEXT(error.what, "");
+    PW_EXPECT_INT(desc.network.tiers.count, 2);
+    pw_cluster *cluster = build(&desc);
+    if (!cluster) return;
+    pw_cluster_facts facts = pw_cluster_get_facts(cluster);
+    PW_EXPECT_INT(facts.network.spines, 1);
+    PW_EXPECT_INT(facts.network.cables, 6);
+    PW_EXPECT_NEAR(facts.network.cable[1].cable_Bps, 2 * facts.network.cable[0].cable_Bps, 1e-9);
+    pw_cluster_destroy(cluster);
+}
+
 PW_TEST(odd_files_of_simai_are_refused_with_their_line) {
     static const struct {
         const char *text, *what;
