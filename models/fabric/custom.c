@@ -146,7 +146,11 @@ static pw_status attach_all(network_part *part, custom *c, wanted *w, bool count
         PW_TRY(need_switch(c, "attachments", i, "to", given->to, &to, error));
         PW_TRY(mark_both(part, i, w, error));
         for (uint32_t port = 0; port < part->nodes * part->rails; port++) {
-            if (!w->nodes[port / part->rails] || !w->ports[port % part->rails]) continue;
+            if (!w->nodes[port / part->rails]) { /* a list of attachments names few of the nodes each time */
+                port += part->rails - 1;
+                continue;
+            }
+            if (!w->ports[port % part->rails]) continue;
             pw_link first = PW_NONE;
             if (counting) w->per_port[port]++;
             else if (!part_add_port(part, port, part->first_vertex + to, part->cable_Bps / w->per_port[port], &first))

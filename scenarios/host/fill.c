@@ -14,10 +14,29 @@ static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY
 
 /* ---- Origins ---- */
 
+enum { FEWEST_ORIGINS = 64 };
+
+/* The array has room for a power of two of origins, and as many chains: a network cable by cable has a million. */
+static size_t origin_slot(const char *path, size_t capacity) {
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *path; path++) hash = (hash ^ (unsigned char)*path) * 1099511628211u;
+    return (hash ^ hash >> 32) & (capacity - 1);
+}
+
+/* The newest of a path. */
 static const pw_origin *find_origin(const pw_origin *origins, size_t count, const char *path) {
-    for (size_t i = count; i-- > 0;)
-        if (strcmp(origins[i].path, path) == 0) return &origins[i];
+    size_t capacity = FEWEST_ORIGINS;
+    if (!count) return NULL;
+    while (capacity < count) capacity *= 2;
+    for (uint32_t i = origins[origin_slot(path, capacity)].chain; i; i = origins[i - 1].next)
+        if (strcmp(origins[i - 1].path, path) == 0) return &origins[i - 1];
     return NULL;
+}
+
+static void chain_origin(pw_origin *origins, size_t capacity, size_t i) {
+    pw_origin *slot = &origins[origin_slot(origins[i].path, capacity)];
+    origins[i].next = slot->chain;
+    slot->chain = (uint32_t)i + 1;
 }
 
 const pw_origin *pw_scenario_origin(const pw_scenario *scenario, const char *path) {
@@ -27,18 +46,24 @@ const pw_origin *pw_scenario_origin(const pw_scenario *scenario, const char *pat
 pw_status pw_fill_origin(pw_filler *b, const char *path, pw_origin_kind kind, const char *file, int line,
                          const char *text) {
     if (b->origin_count == b->origin_capacity) { /* the old array stays in the arena */
-        size_t grown = b->origin_capacity ? 2 * b->origin_capacity : 64;
-        pw_origin *origins = pw_arena_alloc(b->arena, grown * sizeof *origins);
+        size_t grown = b->origin_capacity ? 2 * b->origin_capacity : FEWEST_ORIGINS;
+        pw_origin *origins = grown <= UINT32_MAX / 2 ? pw_arena_alloc(b->arena, grown * sizeof *origins) : NULL;
         if (!origins) return no_memory(&b->error);
-        if (b->origin_count) memcpy(origins, b->origins, b->origin_count * sizeof *origins);
+        memset(origins, 0, grown * sizeof *origins);
+        for (size_t i = 0; i < b->origin_count; i++) {
+            uint32_t chain = origins[i].chain;
+            origins[i] = b->origins[i];
+            origins[i].chain = chain;
+            chain_origin(origins, grown, i);
+        }
         b->origins = origins;
         b->origin_capacity = grown;
     }
     pw_origin *origin = &b->origins[b->origin_count];
     *origin = (pw_origin){pw_arena_text(b->arena, path), kind, pw_arena_text(b->arena, file),
-                          text ? pw_arena_text(b->arena, text) : NULL, line};
+                          text ? pw_arena_text(b->arena, text) : NULL, line, origin->chain, 0};
     if (!origin->path || !origin->file || (text && !origin->text)) return no_memory(&b->error);
-    b->origin_count++;
+    chain_origin(b->origins, b->origin_capacity, b->origin_count++);
     return PW_OK;
 }
 

@@ -19,6 +19,7 @@ typedef struct pw_origin {
     pw_origin_kind kind;
     const char *file, *text; /* text: PATH=VALUE of an override, name of a preset */
     int line;
+    uint32_t chain, next; /* of pw_scenario_origin alone: the newest origin whose path hashes to this slot, and the one before; 0: none */
 } pw_origin;
 
 typedef struct pw_scenario {

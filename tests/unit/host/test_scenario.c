@@ -74,6 +74,21 @@ PW_TEST(each_value_knows_its_line) {
     PW_EXPECT_INT(pw_scenario_origin(&scenario, "job.model")->kind, PW_ORIGIN_PRESET);
     PW_EXPECT(pw_scenario_origin(&scenario, "job.micro_batch") == NULL);
 }
+PW_TEST(each_of_many_values_knows_its_line) {
+    enum { SWITCHES = 3000 };
+    char item[64];
+    PW_EXPECT_INT(load_with("local o = require 'podwright'\nlocal list = {}\nfor i = 1, 3000 do\n  list[i] = o.switch { name = 's' .. i }\nend\n"
+                            "return o.cluster 'c' { node = o.node { server = 'DGX H100' },\n  network = o.network { switches = list } }",
+                            NULL, 0),
+                  PW_OK);
+    for (int i = 1; i <= SWITCHES; i++) {
+        snprintf(item, sizeof item, "cluster.network.switches[%d].name", i);
+        const pw_origin *origin = pw_scenario_origin(&scenario, item);
+        if (!origin || origin->line != 4 || strcmp(origin->path, item) != 0) PW_FAILED("%s has another origin", item);
+    }
+    PW_EXPECT_INT(pw_scenario_origin(&scenario, "cluster.network.switches")->line, 7);
+    PW_EXPECT(pw_scenario_origin(&scenario, "cluster.network.switches[3001].name") == NULL);
+}
 PW_TEST(each_mistake_is_named_with_its_line) {
     static const struct {
         const char *from, *to, *what, *hint;
