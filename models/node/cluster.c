@@ -35,7 +35,7 @@ static pw_status resolve_part(pw_cluster *cluster, const pw_node_desc *desc, int
     wiring->host = pw_arena_text(cluster->arena, wiring->host); /* the description may go away before the cluster */
     if (!wiring->host) return no_memory(error);
     if (nodes < 1 || nodes > LARGEST_CLUSTER || cluster->gpus + nodes * (int64_t)wiring->gpus > LARGEST_CLUSTER)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "%s is %lld with %u GPUs each; 1 to %d GPUs are possible", field,
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take fewer nodes, or fewer GPUs in each", "%s is %lld with %u GPUs each; 1 to %d GPUs are possible", field,
                        (long long)nodes, wiring->gpus, LARGEST_CLUSTER);
     part->nodes = (uint32_t)nodes;
     part->domain = spread_domain(wiring, part->nodes, desc->scaleup_domain > 0);
@@ -210,6 +210,9 @@ static pw_status count_rails(pw_cluster *cluster, pw_error *error) {
 }
 
 static pw_status add_network(pw_cluster *cluster, pw_error *error) {
+    if ((!cluster->ports || cluster->nodes == 1) && cluster->network_desc.failures.count)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave network.failures out, or take more nodes with network ports",
+                       "network.failures name parts of a network, but no network joins %u node%s", cluster->nodes, cluster->nodes == 1 ? "" : "s");
     if (!cluster->ports || cluster->nodes == 1) return PW_OK;
     PW_TRY(count_rails(cluster, error));
     size_t count = cluster->ports, at = 0;

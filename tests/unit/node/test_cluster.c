@@ -687,6 +687,14 @@ PW_TEST(a_slower_port_limits_its_own_node_and_no_other) {
     pw_cluster_destroy(a);
 }
 
+PW_TEST(nothing_fails_in_a_network_that_is_not_there) {
+    pw_failure_desc port = {.node = 900, .port = -1, .index = -1, .link = -1};
+    const pw_one_of failure = {&pw_failure_kind, &port};
+    pw_cluster_desc desc = describe("DGX H100", 1);
+    desc.network.failures = (pw_list){&failure, 1};
+    expect_refused(&desc, PW_BAD_INPUT, "no network joins 1 node", "leave network.failures out");
+}
+
 PW_TEST(rails_need_ports_that_divide_each_other) {
     pw_nodes_desc extra = more_nodes("DGX H100", 2);
     const pw_one_of more = {&pw_nodes_kind, &extra};
