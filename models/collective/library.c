@@ -116,6 +116,9 @@ static pw_status load_generation(const pw_catalogue *catalogue, const char *libr
     const pw_table *table;
     PW_TRY(pw_catalogue_need(catalogue, "collective-library-generations", &table, error));
     int64_t found = find_generation(table, library, version, arch);
+    if (found < 0 && *to->version) /* what the user said is at fault, not the table */
+        return pw_fail(error, PW_NOT_FOUND, NULL, 0, "leave communication.version out: the newest constants on file are taken",
+                       "communication.version: there are no constants of the library '%s' %s or older for %s", library, to->version, arch);
     if (found < 0)
         return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "nccl and rccl have constants; another needs rows of its own",
                        "there are no constants of the library '%s'%s%s for %s", library, *to->version ? " " : "", to->version, arch);

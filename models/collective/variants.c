@@ -79,7 +79,7 @@ pw_status variant_fits(const pw_collectives *collectives, int algorithm, pw_coll
     if ((options->imbalance != 0 || options->matrix) && kind != PW_COLLECTIVE_ALL_TO_ALL_V)
         return WRONG("all_to_all_v is", "%s is not uneven", pw_collective_names[kind]);
     if (options->imbalance > shape->members)
-        return WRONG(NULL, "no member of %u gets %g times the mean", shape->members, options->imbalance);
+        return WRONG("the number of ranks is the most: all bytes to one", "no member of %u gets %g times the mean", shape->members, options->imbalance);
     size_t n = shape->members;
     double sent = 0;
     for (size_t i = 0; options->matrix && i < n * n; i++) {

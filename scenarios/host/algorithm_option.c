@@ -46,6 +46,9 @@ static pw_status read_options(const pw_arguments *arguments, pw_collective_optio
     if (pieces && (!pw_text_integer(pieces, &end, &count) || *end || count < 1 || count > 4096))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write --pieces 16", "--pieces takes a whole number from 1 to 4096, not '%.100s'", pieces);
     options->pieces = (uint32_t)count;
+    if (pieces && !pw_arguments_has(arguments, "messages") && strcmp(pw_arguments_value(arguments, "algorithm", "auto"), "chain") != 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "add --messages, or take --algorithm chain",
+                       "--pieces changes nothing here: but for chains, the time of one flow is that of many pieces");
     if (imbalance) {
         char *stop;
         options->imbalance = strtod(imbalance, &stop);

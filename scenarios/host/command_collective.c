@@ -17,10 +17,10 @@ static const pw_option options[] = {
     {'d', "datatype", "TYPE", false, "of an element (default float)"},
     {0, "ranks", "WHICH", false, "all, one-per-node, each-node, each-domain, each-rail, 16, 0-7,16-23, 0-63:8, 0-7/8-15 (default all)"},
     {0, "algorithm", "NAME", false, "auto (as cluster.communication.choice says), library, fastest, ring, tree, ..., or one of the scenario's (default auto)"},
-    {0, "pieces", "N", false, "pieces that trees and chains cut a message into (default 8)"},
+    {0, "pieces", "N", false, "pieces that trees and chains cut a message into (default 8); but for chains it needs --messages"},
     {0, "dimensions", "NxN", false, "of the algorithm hierarchical: ranks along each, the first varying fastest"},
     {0, "imbalance", "X", false, "of all_to_all_v: the busiest rank gets X times the mean (default 1)"},
-    {0, "messages", NULL, false, "message by message instead of one flow per collective (slow; on an idle fabric the same time)"},
+    {0, "messages", NULL, false, "message by message instead of one flow per collective (slow; on an idle fabric the same time, but that trees and chains fill and drain)"},
     {0, "explain", "SIZE", false, "one size in full: latency, cap, cut bound, the ten busiest links"},
     {0, "all-devices", NULL, false, "list every GPU in the head of the table"},
     {0, "json", NULL, false, "as JSON: nccl-tests' version 3 with schema podwright.collective/1"},
@@ -43,7 +43,7 @@ static pw_status refuse(const pw_arguments *arguments, const char *const *names,
     return PW_OK;
 }
 static const char *const barrier_lacks[] = {"minbytes", "maxbytes", "stepfactor", "step", "datatype", "explain", NULL};
-static const char *const explain_lacks[] = {"minbytes", "maxbytes", "stepfactor", "step", "json", "csv", NULL};
+static const char *const explain_lacks[] = {"minbytes", "maxbytes", "stepfactor", "step", "json", "csv", "all-devices", NULL};
 
 static pw_status read_range(const pw_arguments *arguments, pw_sweep_range *range, pw_error *error) {
     const char *factor = pw_arguments_value(arguments, "stepfactor", NULL), *step = pw_arguments_value(arguments, "step", NULL);
@@ -106,6 +106,8 @@ static pw_status collective(pw_host *host, const pw_arguments *arguments, pw_cat
                               .interrupt = host->interrupt};
     if (pw_arguments_has(arguments, "json") && pw_arguments_has(arguments, "csv"))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "run it twice for both", "--json and --csv exclude each other");
+    if (pw_arguments_has(arguments, "all-devices") && (pw_arguments_has(arguments, "json") || pw_arguments_has(arguments, "csv")))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave one out", "--all-devices is for the head of the table, which --json and --csv do not have");
     if (pw_collective_has_compat(arguments)) return pw_collective_compat(host, arguments, arena, error);
     PW_TRY(pw_sweep_kind(arguments->operands[0], &config.kind, error));
     PW_TRY(pw_command_seed(arguments, &config.seed, error));
@@ -115,7 +117,10 @@ static pw_status collective(pw_host *host, const pw_arguments *arguments, pw_cat
     pw_collectives *collectives = NULL;
     pw_status status = pw_cluster_create(host->allocator, catalogue, scenario.desc.cluster, &cluster, error);
     if (status != PW_OK) pw_command_place(&scenario, error);
-    if (status == PW_OK) status = pw_collectives_create(host->allocator, catalogue, cluster, true, &collectives, error);
+    if (status == PW_OK) {
+        status = pw_collectives_create(host->allocator, catalogue, cluster, true, &collectives, error);
+        if (status != PW_OK) pw_command_place(&scenario, error);
+    }
     config.cluster = cluster;
     config.collectives = collectives;
     if (status == PW_OK) status = sweep_on(host, arguments, &scenario, collectives, &config, arena, error);
