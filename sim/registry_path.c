@@ -50,6 +50,7 @@ static pw_status reach_item(const char *path, const char **at, pw_arena *arena, 
     pw_list list = pw_field_list(&field, reached->description);
     if (index < 1 || index > (int64_t)list.count) {
         if (list.count) snprintf(hint, sizeof hint, "items are counted from 1; the last is [%u]", (unsigned)list.count);
+        else snprintf(hint, sizeof hint, "--set changes items; write the list in the file first");
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, hint, "%s: %s.%s has %u item%s, none is [%lld]", path,
                        reached->kind->name, field.name, (unsigned)list.count, list.count == 1 ? "" : "s", (long long)index);
     }

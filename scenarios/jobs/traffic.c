@@ -11,10 +11,12 @@
 extern const pw_job_kind pw_job_traffic;
 
 static void put_head(const pw_question_desc *d, const pw_question_result *r, pw_run_result *result) {
-    char a[64], b[64], c[64], size[64];
+    char a[64], b[64], c[64], size[64], of[72] = "";
     const char *what = d->collective && *d->collective ? d->collective : pw_traffic_pattern_names[d->pattern.pattern];
     pw_unit_format(r->traffic.bytes, PW_UNIT_BYTES, size, sizeof size);
-    pw_result_line(result, "traffic", "%.60s between %s %s: %s flows, %s in all", what, pw_layout_count(r->ends, a, sizeof a),
+    uint32_t part = d->pattern.ends ? (uint32_t)d->pattern.ends : r->ends;
+    if (part < r->ends) snprintf(of, sizeof of, "of %s ", pw_layout_count(r->ends, c, sizeof c));
+    pw_result_line(result, "traffic", "%.60s between %s %s%s: %s flows, %s in all", what, pw_layout_count(part, a, sizeof a), of,
                    d->between == PW_QUESTION_GPUS ? "GPUs" : "ports", pw_layout_count(r->traffic.count, b, sizeof b), size);
     const pw_packet_desc *p = &r->packet_desc;
     char paths[80];

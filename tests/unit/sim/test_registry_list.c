@@ -144,7 +144,7 @@ PW_TEST(mistakes_name_the_item_and_change_nothing) {
         {"head[1]", "3", "net.head is no list", ""},
         {"head", "3", "net.head is a group of fields", ""},
         {"tail.size", "3", "net.tail is not given", "say in the file which kind: tail = o."},
-        {"stages[1]", "3", "net.stages has 0 items, none is [1]", ""},
+        {"stages[1]", "3", "net.stages has 0 items, none is [1]", "write the list in the file first"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         net it = make(), same = it;
