@@ -35,7 +35,8 @@ static void write_provenance(pw_collectives *collectives) {
                  device->name, device->arch);
         return;
     }
-    snprintf(text, size, "%s: %zu rows for %s", set->file, set->own, set->generation);
+    snprintf(text, size, "%s: %zu rows for %s%s", set->file, set->own, set->generation,
+             pw_cluster_parts(collectives->cluster) > 1 ? ", which stand for every type of node" : "");
     const char *separator = "; rows for any generation stand in for ";
     for (int several = 0; several < 2; several++)
         for (int kind = 0; kind <= PARAMETER_KIND_MESSAGE; kind++) {

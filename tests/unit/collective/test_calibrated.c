@@ -195,6 +195,13 @@ PW_TEST(provenance_names_rows_and_fallbacks) {
     bench = test_open("DGX H100", 2, RAIL_OPTIMIZED, false);
     PW_EXPECT_CONTAINS(pw_collectives_provenance(bench.collectives), "uncalibrated");
     test_close(&bench);
+    pw_nodes_desc others = {.node = test_describe("DGX A100 640GB", 1, RAIL_OPTIMIZED).node, .nodes = 2};
+    const pw_one_of more = {&pw_nodes_kind, &others};
+    pw_cluster_desc mixed = test_describe("DGX H100", 2, RAIL_OPTIMIZED);
+    mixed.more = (pw_list){&more, 1};
+    bench = test_open_desc(&mixed, true);
+    PW_EXPECT_CONTAINS(pw_collectives_provenance(bench.collectives), "for Hopper, which stand for every type of node");
+    test_close(&bench);
 }
 
 /* What a cluster says of its communication library: who chooses, how it is launched, what lies below it. */
