@@ -329,25 +329,33 @@ PW_TEST(bad_sizes_and_missing_units_are_errors) {
     pw_gpu_destroy(gpu);
 }
 
-PW_TEST(a_multiply_costs_under_a_microsecond) {
+static double cpu_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Against work of the machine itself, measured beside it: a slow or busy machine is no slower code. */
+PW_TEST(a_multiply_costs_less_than_two_hundred_roots_one_after_another) {
     pw_gpu *gpu = open_gpu("H100-SXM5-80GB");
-    struct timespec begin, end;
-    double sum = 0, best = INFINITY;
-    enum { TIMES = 4000, REPETITIONS = 9 }; /* the best of them: a busy machine is no slower code */
+    double sum = 0, root = 2, least = INFINITY;
+    enum { TIMES = 4000, REPETITIONS = 9, ROOTS = 200 };
     for (int again = 0; again < REPETITIONS; again++) {
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+        double begin = cpu_s();
         for (int i = 0; i < TIMES; i++) {
             pw_kernel kernel = gemm(1 + i, 4096, 4096);
             pw_kernel_cost cost;
             pw_gpu_kernel_cost(gpu, &kernel, NULL, &cost, NULL);
             sum += cost.total_s;
         }
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-        best = fmin(best, ((double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec)) / TIMES);
+        double between = cpu_s();
+        for (int i = 0; i < TIMES * ROOTS; i++) root = sqrt(root + 1);
+        double end = cpu_s();
+        least = fmin(least, (between - begin) / (end - between));
     }
-    printf("# %.0f ns a multiply (sum %g s)\n", 1e9 * best, sum);
+    printf("# a multiply over %d roots: %.2f (sum %g s, %g)\n", ROOTS, least, sum, root);
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    PW_EXPECT(best < 1e-6);
+    PW_EXPECT(least < 1);
 #endif
     pw_gpu_destroy(gpu);
 }
