@@ -170,8 +170,7 @@ static pw_status describe(pw_benches *benches, const system_row *row, const size
     desc->node.scaleup_domain = row->domain;
     desc->name = gpu;
     desc->nodes = (n->ranks + n->per_node - 1) / n->per_node;
-    for (int i = 0; pw_topology_names[i]; i++)
-        if (strcmp(pw_topology_names[i], "rail_optimized") == 0) desc->network.topology = i;
+    desc->network.topology = pw_topology_find("rail_optimized");
     /* A version that does not begin with a digit is no version of the library: the newest constants. */
     const char *version = bench->words[PW_BENCH_lib_version];
     desc->communication.library = strcmp(lib, "rccl") == 0 || strcmp(lib, "nccl") == 0 ? lib : "";

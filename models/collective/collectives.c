@@ -84,13 +84,6 @@ static pw_status read_library(const pw_catalogue *catalogue, pw_collectives *mad
     return parameters_load(made->allocator, catalogue, device->arch, library, said->version, &made->parameters, error);
 }
 
-static bool is_full(const pw_network *network) {
-    static const char *const clos[] = {"single_switch", "fat_tree", "rail_optimized", "rail_only"};
-    bool is_clos = false;
-    for (size_t i = 0; i < sizeof clos / sizeof *clos; i++) is_clos = is_clos || !strcmp(pw_network_topology(network), clos[i]);
-    return is_clos && pw_network_get_facts(network).oversubscription <= 1 + 1e-9;
-}
-
 pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
                                 bool calibrated, pw_collectives **collectives, pw_error *error) {
     *collectives = NULL;
@@ -103,9 +96,8 @@ pw_status pw_collectives_create(const pw_allocator *allocator, const pw_catalogu
     uint32_t per_node = pw_cluster_gpus_per_node(cluster), domain = pw_cluster_scaleup_domain(cluster);
     made->domain_gpus = pw_cluster_parts(cluster) > 1 ? 0 : domain > 1 ? domain : per_node;
     const pw_network *network = pw_cluster_network(cluster);
-    made->full = !network || is_full(network);
-    for (int t = 0; network && pw_topology_names[t]; t++)
-        if (!strcmp(pw_topology_names[t], pw_network_topology(network))) made->rails = pw_network_is_rail_aligned(t);
+    made->full = !network || pw_network_is_nonblocking(network);
+    made->rails = network && pw_network_is_rail_aligned(network);
     made->crossbar = true;
     for (uint32_t i = 0; i < pw_cluster_parts(cluster); i++) {
         const char *scaleup = pw_cluster_get_part(cluster, i).scaleup;

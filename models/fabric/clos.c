@@ -208,8 +208,8 @@ static pw_network_facts facts(const network_part *part) {
 }
 
 #define CLOS                                                                                                          \
-    .destroy = destroy, .route = route, .ways = ways, .static_draw = static_draw, .spread = spread, .twins = twins, \
-    .spread_twins = spread_twins, .place = place, .facts = facts
+    .folded_clos = true, .destroy = destroy, .route = route, .ways = ways, .static_draw = static_draw, .spread = spread, \
+    .twins = twins, .spread_twins = spread_twins, .place = place, .facts = facts
 const pw_topology topology_single_switch = {.name = "single_switch", .one_switch = true, .build = build_single,
                                             .uses = USES_OVERSUBSCRIPTION,
                                             .text = "one switch that all ports share, as large as needed", CLOS};

@@ -223,8 +223,13 @@ typedef struct pw_switch_info {
 uint32_t pw_network_switches(const pw_network *network);
 pw_switch_info pw_network_switch(const pw_network *network, uint32_t index); /* index below pw_network_switches */
 const char *pw_network_topology(const pw_network *network);  /* its name */
-bool pw_network_is_rail_aligned(int topology);               /* port r of every node is on rail r */
+bool pw_network_is_rail_aligned(const pw_network *network);  /* port r of every node is on rail r */
 bool pw_network_has_rails_apart(const pw_network *network);  /* rails are networks of their own */
+/* Every port reaches every other at its own rate, whatever the others do: a folded Clos without oversubscription. */
+bool pw_network_is_nonblocking(const pw_network *network);
+/* Of topologies, by their number in pw_topology_names; -1: no topology has that name. */
+int pw_topology_find(const char *name);
+bool pw_topology_is_rail_aligned(int topology); /* before a network is built */
 /* Whether the switches of topology number t have a radix to be looked up; the single switch is as large as needed. */
 bool pw_topology_has_radix(int topology);
 

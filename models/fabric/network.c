@@ -184,10 +184,19 @@ const network_part *network_part_of(const pw_network *network, pw_link link) {
 }
 
 const char *pw_network_topology(const pw_network *network) { return network->topology->name; }
-bool pw_network_is_rail_aligned(int topology) {
+bool pw_network_is_rail_aligned(const pw_network *network) { return network->topology->rail_aligned; }
+bool pw_network_has_rails_apart(const pw_network *network) { return network->topology->rails_apart; }
+bool pw_network_is_nonblocking(const pw_network *network) {
+    return network->topology->folded_clos && pw_network_get_facts(network).oversubscription <= 1 + 1e-9;
+}
+int pw_topology_find(const char *name) {
+    for (int t = 0; t < TOPOLOGY_COUNT; t++)
+        if (!strcmp(pw_topology_names[t], name)) return t;
+    return -1;
+}
+bool pw_topology_is_rail_aligned(int topology) {
     return topology >= 0 && topology < TOPOLOGY_COUNT && topologies[topology]->rail_aligned;
 }
-bool pw_network_has_rails_apart(const pw_network *network) { return network->topology->rails_apart; }
 bool pw_topology_has_radix(int topology) {
     return topology >= 0 && topology < TOPOLOGY_COUNT && !topologies[topology]->one_switch;
 }

@@ -43,6 +43,7 @@ struct pw_topology {
     const char *name, *text; /* "fat_tree": ... */
     bool rail_aligned;       /* port r of a node belongs to rail r: traffic for another rail changes rails inside the node first */
     bool rails_apart;        /* every rail is a part of its own */
+    bool folded_clos;        /* without oversubscription no port slows another down */
     bool searched;           /* no route, ways, spread: they are searched for */
     bool one_switch;         /* radix 0 means no limit, not the default */
     unsigned uses;           /* fields that only some topologies have: USES_... */

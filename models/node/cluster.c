@@ -204,7 +204,7 @@ static pw_status count_rails(pw_cluster *cluster, pw_error *error) {
         }
         cluster->rails = a;
     }
-    if (cluster->rails == least || !pw_network_is_rail_aligned(cluster->network_desc.topology)) return PW_OK;
+    if (cluster->rails == least || !pw_topology_is_rail_aligned(cluster->network_desc.topology)) return PW_OK;
     return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take network.topology = \"fat_tree\", or node.nics that divide each other",
                    "nodes with %u ports and with others that %u does not divide have no rails in common", least, least);
 }
@@ -228,7 +228,7 @@ static pw_status add_network(pw_cluster *cluster, pw_error *error) {
                                          cluster->ports / cluster->rails, cluster->rails, &cluster->network, error);
     pw_free(cluster->allocator, ports, count * sizeof *ports);
     PW_TRY(status);
-    cluster->is_rail_aligned = pw_network_is_rail_aligned(cluster->network_desc.topology);
+    cluster->is_rail_aligned = pw_network_is_rail_aligned(cluster->network);
     return PW_OK;
 }
 

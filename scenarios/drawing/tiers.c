@@ -112,7 +112,7 @@ static void draw_lines(tier_panel *p) {
     for (uint32_t a = 0; a < p->box_count; a++)
         for (uint32_t b = 0; b < p->box_count; b++)
             if (!p->boxes[a].folded && !p->boxes[b].folded && p->bandwidth[a][b] > widest) widest = p->bandwidth[a][b];
-    bool rails = p->d->network && strcmp(p->d->facts.topology, "rail_optimized") == 0;
+    bool rails = p->d->network && pw_network_is_rail_aligned(p->d->network) && !pw_network_has_rails_apart(p->d->network);
     for (uint32_t a = 0; a < p->box_count; a++)
         for (uint32_t b = 0; b < p->box_count; b++) {
             const box *low = &p->boxes[a], *high = &p->boxes[b];

@@ -154,8 +154,7 @@ static pw_status describe_machine(description *d, pw_error *error) {
     }
     cluster->name = d->out->job.name;
     cluster->nodes = gpus / node->gpus;
-    for (int i = 0; pw_topology_names[i]; i++)
-        if (strcmp(pw_topology_names[i], "rail_optimized") == 0) cluster->network.topology = i;
+    cluster->network.topology = pw_topology_find("rail_optimized");
     return PW_OK;
 }
 
