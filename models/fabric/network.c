@@ -187,7 +187,7 @@ const char *pw_network_topology(const pw_network *network) { return network->top
 bool pw_network_is_rail_aligned(const pw_network *network) { return network->topology->rail_aligned; }
 bool pw_network_has_rails_apart(const pw_network *network) { return network->topology->rails_apart; }
 bool pw_network_is_nonblocking(const pw_network *network) {
-    return network->topology->folded_clos && pw_network_get_facts(network).oversubscription <= 1 + 1e-9;
+    return network->topology->folded_clos && !network->irregular && pw_network_get_facts(network).oversubscription <= 1 + 1e-9;
 }
 int pw_topology_find(const char *name) {
     for (int t = 0; t < TOPOLOGY_COUNT; t++)
