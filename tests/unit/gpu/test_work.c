@@ -24,3 +24,5 @@ PW_TEST(sums_are_field_by_field) {
     PW_EXPECT(sum.tensor_flops[PW_PRECISION_FP8] == 15 && sum.vector_flops == 3 && sum.memory_bytes == 6);
     PW_EXPECT(sum.link_bytes == 9 && sum.busy_s == 12);
 }
+
+int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
