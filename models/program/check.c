@@ -228,6 +228,10 @@ pw_status pw_job_check(const pw_job *job, pw_error *error) {
     for (uint32_t r = 0; job->slowdown_of_rank && r < job->ranks; r++)
         if (!(isfinite(job->slowdown_of_rank[r]) && job->slowdown_of_rank[r] > 0))
             return BAD("above 0", "job \"%s\": rank %u has slowdown %g", job->name, r, job->slowdown_of_rank[r]);
+    for (uint32_t r = 0; job->clock_group_of_rank && r < job->ranks; r++)
+        if (job->clock_group_of_rank[r] >= (job->clock_groups ? job->clock_groups : 1))
+            return BAD(NULL, "job \"%s\": rank %u has clock %u of %u", job->name, r, job->clock_group_of_rank[r],
+                       job->clock_groups ? job->clock_groups : 1);
     if (!is_amount(job->launch_s) || !(isfinite(job->kernel_time_factor) && job->kernel_time_factor > 0))
         return BAD("launch_s >= 0, kernel_time_factor > 0", "job \"%s\": launch_s %g, kernel_time_factor %g", job->name,
                    job->launch_s, job->kernel_time_factor);

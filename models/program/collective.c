@@ -70,6 +70,8 @@ void collective_finish(pw_executor *x, uint32_t index) {
         next = op->collective.next_member;
         x->ranks[op->rank_class].info.communication_s +=
             pw_time_to_seconds(pw_sim_now(sim) - start, pw_sim_ticks_per_second(sim));
+        if (x->efforts) effort_transfer(x, op->rank_class, p, start);
+        if (x->efforts) effort_resident(x, op->rank_class, -1);
         op_complete(x, op, report_op(x, op, start));
     }
 }
@@ -131,6 +133,7 @@ void collective_arrive(pw_executor *x, op_run *op) {
     instance *one = find_or_make(x, group_index, op->collective.sequence);
     if (!one) return;
     op->phase = PHASE_ARRIVED;
+    if (x->efforts) effort_resident(x, op->rank_class, 1);
     if (one->first_op != PW_NONE && !agree(x, op, op_at(x, one->first_op), group)) return;
     op->collective.next_member = one->first_op;
     one->first_op = op->index;

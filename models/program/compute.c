@@ -10,8 +10,9 @@
 static pw_status cost_beside(pw_executor *x, const op_run *op, double held_sms, double held_memory, segment_cost *cost) {
     pw_error error; /* large, and rarely written */
     const double *slowdowns = x->job->slowdown_of_rank;
-    double slowdown = slowdowns ? slowdowns[x->ranks[op->rank_class].info.representative] : 1;
-    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, x->clock_ratio, held_sms, held_memory, slowdown, cost, &error);
+    const rank_run *rank = &x->ranks[op->rank_class];
+    double slowdown = slowdowns ? slowdowns[rank->info.representative] : 1;
+    pw_status status = segment_memo_get(x->memo, op->op.compute.segment, rank->clock_ratio, held_sms, held_memory, slowdown, cost, &error);
     if (status != PW_OK) pw_sim_fail_with(x->config.sim, &error);
     return status;
 }
@@ -30,6 +31,7 @@ static void compute_done(pw_sim *sim, void *object, uint64_t index) {
     if (--rank->running == 0)
         rank->info.compute_s += pw_time_to_seconds(pw_sim_now(sim) - rank->computes_since, pw_sim_ticks_per_second(sim));
     x->totals.flops += op->compute.flops * rank->info.multiplicity;
+    if (x->efforts) effort_segment(x, op);
     op_complete(x, op, report_op(x, op, op->start));
     run_ready(x);
 }
@@ -83,6 +85,8 @@ void compute_begin(pw_executor *x, op_run *op) {
     if (rank->info.begin > op->compute.since) rank->info.begin = op->compute.since;
     op->fluid = false;
     if (rank->running == 0) rank->computes_since = pw_sim_now(sim);
+    if (x->efforts && rank->running == 0) effort_computes(x, op->rank_class);
+    if (x->efforts) effort_resident(x, op->rank_class, 1);
     if (rank->running++ == 0 || !(cost.duration_s > 0)) { /* what takes no time shares nothing */
         op->compute.timer = pw_event_after(sim, pw_sim_ticks(sim, cost.duration_s), compute_done, x, op->index);
         return;

@@ -74,6 +74,10 @@ void round_ended(pw_executor *x) {
     if (x->config.ended) x->config.ended(sim, x->config.ended_object, x->config.ended_argument);
 }
 
+static uint32_t clock_group(const pw_job *job, uint32_t rank) {
+    return job->clock_group_of_rank ? job->clock_group_of_rank[rank] : 0;
+}
+
 static pw_status prepare_rank(pw_executor *x, uint32_t rank_class, pw_error *error) {
     const pw_job *job = x->job;
     rank_run *rank = &x->ranks[rank_class];
@@ -83,6 +87,9 @@ static pw_status prepare_rank(pw_executor *x, uint32_t rank_class, pw_error *err
                                  .representative = representative,
                                  .begin = PW_TIME_MAX};
     rank->program = &job->programs[rank->info.program];
+    rank->clock_ratio = x->config.clock_of_group ? x->config.clock_of_group[clock_group(job, representative)] : x->config.clock_ratio;
+    if (!(rank->clock_ratio > 0))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "1 is the reference clock", "clock ratio %g", rank->clock_ratio);
     rank->streams = pw_arena_alloc(x->arena, (job->streams + 1u) * sizeof *rank->streams);
     rank->slots = pw_arena_alloc(x->arena, (job->slots + 1u) * sizeof *rank->slots);
     rank->group_class = pw_arena_alloc(x->arena, (job->group_role_count + 1) * sizeof *rank->group_class);
@@ -144,7 +151,7 @@ static pw_status check_config(const pw_executor_config *config, const pw_job *co
 static pw_status check_segments(pw_executor *x, pw_error *error) {
     for (uint32_t s = 0; s < x->job->segment_count; s++) {
         segment_cost cost;
-        PW_TRY(segment_memo_get(x->memo, s, x->clock_ratio, 0, 0, 1, &cost, error));
+        PW_TRY(segment_memo_get(x->memo, s, x->config.clock_ratio, 0, 0, 1, &cost, error));
     }
     return PW_OK;
 }
@@ -205,6 +212,7 @@ static pw_status prepare(pw_executor *x, pw_error *error) {
     for (uint32_t i = 0; i < x->plan_bucket_count; i++) x->plan_buckets[i] = PW_NONE;
     for (uint32_t c = 0; c < x->fold->class_count; c++) PW_TRY(prepare_rank(x, c, error));
     if (x->config.messages) PW_TRY(prepare_positions(x, error));
+    PW_TRY(effort_prepare(x, error));
     return report_prepare(x, error);
 }
 
@@ -273,7 +281,6 @@ static pw_executor *new_executor(const pw_executor_config *config, const pw_job 
     x->config = *config;
     x->allocator = *allocator;
     x->job = job;
-    x->clock_ratio = config->clock_ratio;
     x->origin = x->began = config->start;
     x->ended = PW_TIME_MAX;
     x->op_free = x->instance_free = x->quorum_free = PW_NONE;
@@ -391,10 +398,24 @@ pw_status pw_executor_finish(pw_executor *x, pw_error *error) {
 
 pw_status pw_executor_set_clock(pw_executor *x, double clock_ratio) {
     if (!(clock_ratio > 0)) return PW_BAD_INPUT;
-    x->clock_ratio = clock_ratio;
-    for (uint32_t c = 0; c < x->fold->class_count; c++) compute_rescale(x, c);
+    for (uint32_t c = 0; c < x->fold->class_count; c++) {
+        x->ranks[c].clock_ratio = clock_ratio;
+        compute_rescale(x, c);
+    }
     return pw_sim_error(x->config.sim)->status;
 }
+
+pw_status pw_executor_set_group_clock(pw_executor *x, uint32_t group, double clock_ratio) {
+    if (!(clock_ratio > 0) || group >= (x->job->clock_groups ? x->job->clock_groups : 1)) return PW_BAD_INPUT;
+    for (uint32_t c = 0; c < x->fold->class_count; c++) {
+        if (clock_group(x->job, x->ranks[c].info.representative) != group || x->ranks[c].clock_ratio == clock_ratio) continue;
+        x->ranks[c].clock_ratio = clock_ratio;
+        compute_rescale(x, c);
+    }
+    return pw_sim_error(x->config.sim)->status;
+}
+
+double pw_executor_clock(const pw_executor *x, uint32_t index) { return x->ranks[index].clock_ratio; }
 
 pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part, bool last, const char **waits) {
     const pw_fabric *fabric = pw_cluster_fabric(x->config.cluster);
@@ -452,6 +473,10 @@ pw_executor_totals pw_executor_get_totals(const pw_executor *x) {
     pw_executor_totals totals = x->totals;
     totals.classes = x->fold->class_count;
     totals.exact = x->fold->exact;
+    for (uint32_t c = 0; x->efforts && c < totals.classes; c++) {
+        pw_effort effort = pw_executor_effort(x, c);
+        pw_gpu_work_add(&totals.work, &effort.work, x->ranks[c].info.multiplicity);
+    }
     if (x->fold->folded) {
         totals.link_classes = x->fold->link_count;
         for (uint32_t f = 0; f < x->fold->flow_count; f++) {

@@ -11,6 +11,7 @@
 #ifndef PW_MODELS_EXECUTOR_H
 #define PW_MODELS_EXECUTOR_H
 
+#include "models/program/effort.h"
 #include "models/program/program.h"
 #include "models/program/watch.h"
 #include "sim/event.h"
@@ -25,9 +26,11 @@ typedef struct pw_executor_config {
     const pw_collectives *collectives;
     const pw_gpu *gpu;     /* NULL: for jobs without segments */
     double clock_ratio;    /* of every GPU; 1: reference clock */
+    const double *clock_of_group; /* [job->clock_groups]: ratios in place of clock_ratio; NULL: that for all */
     bool fold;
     bool messages;         /* collectives message by message instead of fluid */
     bool fluid_only;       /* every transfer through the fluid system, also those that a timer can end; slow, for checks */
+    const pw_effort_config *effort; /* NULL: what GPUs do is not counted (effort.h) */
     pw_watch *watch;       /* NULL: links are not watched; else the same for all executors made together, not in message mode */
     pw_time start;         /* spans count from here; not before now */
     uint32_t repeats;      /* the whole job so often, each time when all ranks have ended; 0 means 1 */
@@ -55,6 +58,9 @@ pw_status pw_executor_finish(pw_executor *executor, pw_error *error);
 
 /* Changes the clock of every GPU (ratio to the reference clock) from now on: running kernels are rescaled. */
 pw_status pw_executor_set_clock(pw_executor *executor, double clock_ratio);
+/* The same for the GPUs of one of the job's clock groups. PW_BAD_INPUT: there is no such group, or the ratio is not above 0. */
+pw_status pw_executor_set_group_clock(pw_executor *executor, uint32_t group, double clock_ratio);
+double pw_executor_clock(const pw_executor *executor, uint32_t index); /* of a class of ranks, now */
 
 typedef struct pw_rank_class {
     uint32_t program, multiplicity, representative; /* a rank */
@@ -75,12 +81,22 @@ uint32_t pw_executor_class_count(const pw_executor *executor);
 const pw_rank_class *pw_executor_class(const pw_executor *executor, uint32_t index);
 uint32_t pw_executor_class_of_rank(const pw_executor *executor, uint32_t rank);
 
+/* What each GPU of a class did until now, or until the run ended; zero when effort is not counted. */
+bool pw_executor_counts_effort(const pw_executor *executor);
+pw_effort pw_executor_effort(const pw_executor *executor, uint32_t index);
+/* How long the segments that a GPU of the class has run take at another clock, one after another, beside no communication. */
+pw_status pw_executor_compute_at(const pw_executor *executor, uint32_t index, double clock_ratio, double *compute_s, pw_error *error);
+/* Work of one GPU of the class per bin of time, [count], from the start of the run; NULL without bins. The last bin may end later
+ * than the run. */
+const pw_gpu_work *pw_executor_effort_bins(const pw_executor *executor, uint32_t index, uint32_t *count, double *bin_s);
+
 /* Totals over all ranks, for conservation tests: flops done, bytes sent over links of a kind. */
 typedef struct pw_executor_totals {
     double flops;             /* over all ranks */
     double link_bytes[PW_LINK_KIND_COUNT];
     double collective_bytes;  /* sum over collectives of S x members */
     double io_bytes;          /* read or written at stores */
+    pw_gpu_work work;         /* over all ranks; zero when effort is not counted */
     uint64_t operations;      /* simulated operations (folded) */
     uint32_t classes, link_classes;
     bool exact;               /* links were told apart too, so folding changes nothing; always true unfolded */

@@ -142,6 +142,7 @@ static pw_status add_rank(folding *g, uint32_t rank, pw_error *error) {
     const pw_usage *uses = &g->usage[job->program_of_rank[rank]];
     digest fixed = {5, 7};
     if (job->slowdown_of_rank) fixed = digest_number(fixed, job->slowdown_of_rank[rank]);
+    if (job->clock_group_of_rank) fixed = digest_add(fixed, job->clock_group_of_rank[rank] + UINT64_C(1));
     if (job->programs[job->program_of_rank[rank]].source) fixed = digest_add(fixed, rank + UINT64_C(1)); /* never folded */
     for (uint32_t i = 0; i < uses->message_count; i++) {
         const pw_message_use *use = &uses->messages[i];

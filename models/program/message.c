@@ -35,13 +35,16 @@ static void transfer_done(pw_sim *sim, void *object, uint64_t index) {
     pw_executor *x = object;
     op_run *op = op_at(x, (uint32_t)index);
     op_run *partner = op->transfer.partner == PW_NONE ? NULL : op_at(x, op->transfer.partner);
-    plan_finished(x, &x->plans[op->transfer.plan]);
+    const plan *p = &x->plans[op->transfer.plan];
+    plan_finished(x, p);
     pw_time from = op->transfer.start;
     for (int end = 0; end < 2; end++) {
         op_run *each = end ? partner : op;
         if (!each) break;
         x->ranks[each->rank_class].info.communication_s +=
             pw_time_to_seconds(pw_sim_now(sim) - from, pw_sim_ticks_per_second(sim));
+        if (x->efforts) effort_transfer(x, each->rank_class, p, from);
+        if (x->efforts && p->kind == PLAN_MESSAGE) effort_resident(x, each->rank_class, -1);
         op_complete(x, each, report_op(x, each, from));
     }
     run_ready(x);
@@ -72,6 +75,7 @@ void copy_begin(pw_executor *x, op_run *op) {
 void message_arrive(pw_executor *x, op_run *op) {
     meeting at = message_meeting(x, op);
     op->phase = PHASE_ARRIVED;
+    if (x->efforts) effort_resident(x, op->rank_class, 1);
     op->transfer.pending_next = PW_NONE;
     uint32_t *link = bucket_of(x, &at);
     for (; *link != PW_NONE; link = &op_at(x, *link)->transfer.pending_next) {

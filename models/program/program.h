@@ -153,6 +153,8 @@ typedef struct pw_job {
     const uint32_t *gpu_of_rank;     /* cluster GPU number */
     const uint32_t *program_of_rank;
     const double *slowdown_of_rank;  /* factor on the kernel time of each rank, above 0; NULL: 1 */
+    const uint32_t *clock_group_of_rank; /* GPUs whose clocks change together, below clock_groups; NULL: all of them */
+    uint32_t clock_groups;           /* 0: 1 */
     const pw_program *programs;      uint32_t program_count;
     const pw_template *templates;    uint32_t template_count;
     const pw_segment *segments;      uint32_t segment_count;

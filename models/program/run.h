@@ -84,6 +84,7 @@ typedef struct rank_run {
     uint32_t in_flight, live; /* launches; operations */
     uint32_t running;         /* compute operations, */
     pw_time computes_since;   /* without a break since then */
+    double clock_ratio;           /* now */
     double held_sms, held_memory; /* by collectives: SMs, share of the memory bandwidth */
     uint32_t *group_class;    /* [group roles] */
     uint32_t *sequence;       /* [group roles]: collectives issued so far */
@@ -92,6 +93,17 @@ typedef struct rank_run {
     pw_capacity_id arithmetic, traffic; /* of its GPU; made when two segments first run side by side */
     pw_track host_track, *tracks;       /* [streams] */
 } rank_run;
+
+/* What GPUs of a class do (effort.c). */
+typedef struct effort_run {
+    uint32_t *segments;      /* [segments]: run so often */
+    pw_gpu_work moved;       /* by transfers; busy_s of everything */
+    double pauses_s;
+    pw_time first, last;     /* computation began first, ended last; PW_TIME_MAX: not yet */
+    pw_time resident_since;
+    uint32_t resident;       /* operations that hold the GPU */
+    pw_gpu_work *bins;       /* NULL: none */
+} effort_run;
 
 /* Cost and route of a transfer or collective of one size. */
 typedef enum plan_kind { PLAN_COLLECTIVE, PLAN_MESSAGE, PLAN_COPY, PLAN_IO } plan_kind;
@@ -199,7 +211,6 @@ struct pw_executor {
     pw_usage *usage;
     fold *fold;
     segment_memo *memo;
-    double clock_ratio;
     rank_run *ranks; /* [fold->class_count] */
     uint32_t unfinished;
 
@@ -248,6 +259,9 @@ struct pw_executor {
     uint32_t round;                /* repetitions done */
     pw_time began, ended;          /* this repetition; all of them, PW_TIME_MAX: not yet */
 
+    effort_run *efforts;           /* [rank classes]; NULL: not counted */
+    pw_time effort_bin;            /* width of a bin */
+
     pw_executor_totals totals;
     bool recording;
     record_names names;
@@ -277,6 +291,14 @@ pw_status compute_cost(pw_executor *x, const op_run *op, segment_cost *cost);
 pw_status compute_cost_alone(pw_executor *x, const op_run *op, segment_cost *cost); /* beside no communication */
 void compute_begin(pw_executor *x, op_run *op);
 void compute_rescale(pw_executor *x, uint32_t rank_class); /* clock or held SMs changed */
+
+/* effort.c; all but the first only with x->efforts. effort_computes: the first segment begins on an empty GPU; effort_segment: one
+ * has ended; effort_transfer: for each class that takes part. */
+pw_status effort_prepare(pw_executor *x, pw_error *error);
+void effort_computes(pw_executor *x, uint32_t rank_class);
+void effort_segment(pw_executor *x, const op_run *op);
+void effort_resident(pw_executor *x, uint32_t rank_class, int change); /* 1: one operation more holds the GPU, -1: one less */
+void effort_transfer(pw_executor *x, uint32_t rank_class, const plan *p, pw_time start);
 
 /* host.c */
 void host_run(pw_executor *x, uint32_t rank_class);

@@ -18,6 +18,8 @@ struct segment_memo {
     const pw_job *job;
     const pw_gpu *gpu;
     entry_ring *rings; /* [segments] */
+    pw_gpu_work *work; /* [segments]; NULL: never asked for */
+    bool *counted;     /* [segments] */
 };
 
 segment_memo *segment_memo_create(const pw_allocator *allocator, const pw_job *job, const pw_gpu *gpu) {
@@ -37,7 +39,10 @@ segment_memo *segment_memo_create(const pw_allocator *allocator, const pw_job *j
 void segment_memo_destroy(segment_memo *memo) {
     if (!memo) return;
     pw_allocator allocator = memo->allocator;
-    pw_free(&allocator, memo->rings, (memo->job->segment_count + 1) * sizeof *memo->rings);
+    size_t room = memo->job->segment_count + (size_t)1;
+    pw_free(&allocator, memo->rings, room * sizeof *memo->rings);
+    if (memo->work) pw_free(&allocator, memo->work, room * sizeof *memo->work);
+    if (memo->counted) pw_free(&allocator, memo->counted, room * sizeof *memo->counted);
     pw_free(&allocator, memo, sizeof *memo);
 }
 
@@ -115,5 +120,25 @@ pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ra
     ring->entries[place] = fresh;
     ring->last = place;
     *cost = fresh;
+    return PW_OK;
+}
+
+pw_status segment_memo_work(segment_memo *memo, uint32_t index, const pw_gpu_work **work, pw_error *error) {
+    size_t room = memo->job->segment_count + (size_t)1;
+    if (!memo->work) memo->work = pw_alloc_zero(&memo->allocator, room * sizeof *memo->work);
+    if (!memo->counted) memo->counted = pw_alloc_zero(&memo->allocator, room * sizeof *memo->counted);
+    if (!memo->work || !memo->counted) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the work of segments");
+    *work = &memo->work[index];
+    if (memo->counted[index]) return PW_OK;
+    const pw_segment *segment = &memo->job->segments[index];
+    double rounds = segment->repeats ? segment->repeats : 1;
+    for (uint32_t p = 0; p < segment->count; p++) {
+        const pw_kernel *kernel = &memo->job->kernels[segment->parts[p].kernel];
+        pw_kernel_cost cost;
+        if (segment->parts[p].repeats == 0) continue;
+        PW_TRY(pw_gpu_kernel_cost(memo->gpu, kernel, NULL, &cost, error));
+        pw_gpu_work_add_kernel(&memo->work[index], kernel, &cost, rounds * segment->parts[p].repeats);
+    }
+    memo->counted[index] = true;
     return PW_OK;
 }

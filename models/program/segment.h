@@ -2,6 +2,7 @@
 #ifndef PW_MODELS_PROGRAM_SEGMENT_H
 #define PW_MODELS_PROGRAM_SEGMENT_H
 
+#include "models/gpu/work.h"
 #include "models/program/program.h"
 
 /* With kernel i of n (1, 2, ...) taking d_i and launched i launch times after the host began, a segment that is ready at
@@ -23,5 +24,7 @@ segment_memo *segment_memo_create(const pw_allocator *allocator, const pw_job *j
 void segment_memo_destroy(segment_memo *memo);
 pw_status segment_memo_get(segment_memo *memo, uint32_t segment, double clock_ratio, double held_sms, double held_memory,
                            double slowdown, segment_cost *cost, pw_error *error);
+/* What a segment does, whatever the clock: operations and bytes; busy_s is 0. Lives as long as the memo. */
+pw_status segment_memo_work(segment_memo *memo, uint32_t segment, const pw_gpu_work **work, pw_error *error);
 
 #endif

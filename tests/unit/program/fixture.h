@@ -201,6 +201,9 @@ typedef struct options {
     bool fluid_only;
     pw_link slow_link;       /* what is left of it from slow_at_s on is slow_part; 0: all */
     double slow_part, slow_at_s;
+    const pw_effort_config *effort;
+    const double *clock_of_group;
+    double group_clock_then; /* of clock group 1, from clock_at_s on; 0: never */
 } options;
 
 typedef struct outcome {
@@ -210,6 +213,10 @@ typedef struct outcome {
     pw_time *rank_end;        /* [ranks] */
     pw_rank_class *rank;      /* [ranks]: its class */
     pw_executor_totals totals;
+    pw_effort *effort;        /* [ranks] */
+    double *compute_at_half;  /* [ranks]: compute time of all segments at half the clock */
+    pw_gpu_work *binned;      /* [ranks]: sum over bins */
+    uint32_t bins; double bin_s;
     double *link_bytes;       /* [links] */
     uint64_t spans, hash;     /* of every span's fields */
     uint64_t events;
@@ -234,6 +241,11 @@ static inline void change_clock(pw_sim *sim, void *executor, uint64_t ppm) {
     pw_executor_set_clock(executor, (double)ppm / 1e6);
 }
 
+static inline void change_group_clock(pw_sim *sim, void *executor, uint64_t ppm) {
+    (void)sim;
+    pw_executor_set_group_clock(executor, 1, (double)ppm / 1e6);
+}
+
 static inline void slow_down(pw_sim *sim, void *executor, uint64_t link_and_ppm) {
     (void)sim;
     pw_executor_set_link(executor, (pw_link)(link_and_ppm >> 32), (double)(uint32_t)link_and_ppm / 1e6, false, NULL);
@@ -248,6 +260,9 @@ static inline outcome run(world *w, const options *how) {
     pw_blame *blame = NULL;
     o.rank_end = own(w, w->job.ranks * sizeof *o.rank_end);
     o.rank = own(w, w->job.ranks * sizeof *o.rank);
+    o.effort = own(w, w->job.ranks * sizeof *o.effort);
+    o.compute_at_half = own(w, w->job.ranks * sizeof *o.compute_at_half);
+    o.binned = own(w, w->job.ranks * sizeof *o.binned);
     o.status = pw_sim_create(NULL, &sim, &o.error);
     if (!o.status) o.status = pw_fluid_create(sim, true, &fluid, &o.error);
     if (!o.status) o.status = pw_recorder_create(NULL, &recorder, &o.error);
@@ -257,13 +272,16 @@ static inline outcome run(world *w, const options *how) {
     pw_executor_config config = {.sim = sim, .fluid = fluid, .recorder = recorder, .cluster = w->cluster,
                                  .collectives = w->collectives, .gpu = w->gpu,
                                  .clock_ratio = how->clock_ratio > 0 ? how->clock_ratio : 1,
-                                 .fold = how->fold, .messages = how->messages, .fluid_only = how->fluid_only};
+                                 .fold = how->fold, .messages = how->messages, .fluid_only = how->fluid_only,
+                                 .effort = how->effort, .clock_of_group = how->clock_of_group};
     if (!o.status) o.status = pw_executor_create(&config, &w->job, &x, &o.error);
     if (!o.status && how->slow_part > 0)
         pw_event_at(sim, pw_sim_ticks(sim, how->slow_at_s), 0, slow_down, x,
                     (uint64_t)how->slow_link << 32 | (uint32_t)(how->slow_part * 1e6 + 0.5));
-    if (!o.status && how->clock_at_s > 0)
+    if (!o.status && how->clock_at_s > 0 && how->clock_then > 0)
         pw_event_at(sim, pw_sim_ticks(sim, how->clock_at_s), 0, change_clock, x, (uint64_t)(how->clock_then * 1e6 + 0.5));
+    if (!o.status && how->clock_at_s > 0 && how->group_clock_then > 0)
+        pw_event_at(sim, pw_sim_ticks(sim, how->clock_at_s), 0, change_group_clock, x, (uint64_t)(how->group_clock_then * 1e6 + 0.5));
     if (!o.status) o.status = pw_sim_run(sim, PW_TIME_MAX);
     if (x) {
         pw_status finished = pw_executor_finish(x, &o.error);
@@ -271,6 +289,11 @@ static inline outcome run(world *w, const options *how) {
         for (uint32_t r = 0; r < w->job.ranks; r++) {
             o.rank[r] = *pw_executor_class(x, pw_executor_class_of_rank(x, r));
             o.rank_end[r] = o.rank[r].end;
+            uint32_t class = pw_executor_class_of_rank(x, r);
+            o.effort[r] = pw_executor_effort(x, class);
+            pw_executor_compute_at(x, class, 0.5, &o.compute_at_half[r], NULL);
+            const pw_gpu_work *bins = pw_executor_effort_bins(x, class, &o.bins, &o.bin_s);
+            for (uint32_t b = 0; bins && b < o.bins; b++) pw_gpu_work_add(&o.binned[r], &bins[b], 1);
             if (o.rank_end[r] > o.end) o.end = o.rank_end[r];
         }
         o.totals = pw_executor_get_totals(x);
