@@ -56,6 +56,7 @@ typedef enum pw_unit {
     PW_UNIT_FLOPS,           /* flop/s: GFLOPs, TFLOPs, PFLOPs */
     PW_UNIT_WATTS,           /* W, kW, MW */
     PW_UNIT_CELSIUS,         /* degC */
+    PW_UNIT_JOULES,          /* J, kJ, MJ, Wh, kWh, MWh */
     PW_UNIT_COUNT
 } pw_unit;
 

@@ -48,6 +48,13 @@ static const pw_unit_name names[] = {
     {"MW", PW_UNIT_WATTS, 1e6, "10^6 W"},
     {"GW", PW_UNIT_WATTS, 1e9, "10^9 W"},
     {"degC", PW_UNIT_CELSIUS, 1, "degree Celsius"},
+    {"J", PW_UNIT_JOULES, 1, "joule"},
+    {"kJ", PW_UNIT_JOULES, 1e3, "10^3 J"},
+    {"MJ", PW_UNIT_JOULES, 1e6, "10^6 J"},
+    {"GJ", PW_UNIT_JOULES, 1e9, "10^9 J"},
+    {"Wh", PW_UNIT_JOULES, 3600, "3,600 J"},
+    {"kWh", PW_UNIT_JOULES, 3.6e6, "3.6 x 10^6 J"},
+    {"MWh", PW_UNIT_JOULES, 3.6e9, "3.6 x 10^9 J"},
     {NULL, PW_UNIT_NONE, 0, NULL},
 };
 
@@ -62,6 +69,7 @@ static const struct {
     [PW_UNIT_FLOPS] = {"flop/s", "989 * u.TFLOPs", "FLOP/s"},
     [PW_UNIT_WATTS] = {"W", "700 * u.W", "W"},
     [PW_UNIT_CELSIUS] = {"degC", "25 * u.degC", "degC"},
+    [PW_UNIT_JOULES] = {"J", "65 * u.J", "J"},
 };
 
 const pw_unit_name *pw_unit_names(void) { return names; }
