@@ -708,5 +708,19 @@ u.MW = nil
 u.GW = nil
 ---@type podwright.quantity degree Celsius
 u.degC = nil
+---@type podwright.quantity joule
+u.J = nil
+---@type podwright.quantity 10^3 J
+u.kJ = nil
+---@type podwright.quantity 10^6 J
+u.MJ = nil
+---@type podwright.quantity 10^9 J
+u.GJ = nil
+---@type podwright.quantity 3,600 J
+u.Wh = nil
+---@type podwright.quantity 3.6 x 10^6 J
+u.kWh = nil
+---@type podwright.quantity 3.6 x 10^9 J
+u.MWh = nil
 
 return o

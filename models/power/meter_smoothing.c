@@ -69,7 +69,7 @@ typedef struct smoother {
     double capacity_J, power_W, one_way; /* capacity 0: no store */
     double keep;                   /* of the average over an interval */
     double return_s;
-    double grid_W, average_W, store_J;
+    double grid_W, average_W, store_J, loss_W; /* loss: of the store in the last interval */
     pw_smoothing_result *result;
 } smoother;
 
@@ -98,7 +98,8 @@ static double act(smoother *s, double asked_W) {
     s->left_s = asked_W > s->floor_W ? s->hold_s : s->left_s - s->dt;
     bool floor = s->floor_W > 0 && s->left_s > 0;
     if (s->capacity_J > 0) {
-        s->average_W = asked_W + (s->average_W - asked_W) * s->keep;
+        s->average_W = asked_W + s->loss_W + (s->average_W - asked_W - s->loss_W) * s->keep;
+        s->loss_W = 0;
         wish_W = fmax(0, s->average_W + (s->capacity_J / 2 - s->store_J) / s->return_s);
     }
     if (floor) wish_W = fmax(wish_W, s->floor_W);
@@ -111,7 +112,7 @@ static double act(smoother *s, double asked_W) {
         served_W = fmin(asked_W, grid_W + given_W);
         if (given_W > 0) {
             s->store_J = fmax(0, s->store_J - given_W / s->one_way * s->dt);
-            s->result->lost_J += given_W * (1 / s->one_way - 1) * s->dt;
+            s->loss_W = given_W * (1 / s->one_way - 1);
         }
     } else if (asked_W < grid_W) {
         double taken_W = s->capacity_J > 0 ? fmin(fmin(grid_W - asked_W, s->power_W), (s->capacity_J - s->store_J) / (s->dt * s->one_way)) : 0;
@@ -120,10 +121,11 @@ static double act(smoother *s, double asked_W) {
         burned_W = grid_W - asked_W - taken_W;
         if (taken_W > 0) {
             s->store_J = fmin(s->capacity_J, s->store_J + taken_W * s->one_way * s->dt);
-            s->result->lost_J += taken_W * (1 - s->one_way) * s->dt;
+            s->loss_W = taken_W * (1 - s->one_way);
         }
     }
     s->grid_W = grid_W;
+    s->result->lost_J += s->loss_W * s->dt;
     s->result->burned_J += burned_W * s->dt;
     s->result->held_back_J += (asked_W - served_W) * s->dt;
     s->result->load_J += served_W * s->dt;

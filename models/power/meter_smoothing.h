@@ -1,7 +1,7 @@
 /* Smoothing of a load before the grid sees it: ramp limits, a floor below which power is burned, and storage. All figures of a device
  * are for one GPU, so that a preset fits any cluster.
  *
- * A controller acts every `interval_s`. Its wish is the load, or, with storage, the load averaged over averaging_s plus what brings the
+ * A controller acts every `interval_s`. Its wish is the load, or, with storage, the load and the store's losses averaged over averaging_s, plus what brings the
  * store back to half full within another averaging_s; the floor and the ramp limits bound the wish. A deficit comes from the store, then from
  * the grid as far as its ramp lets it rise; what is left is held back: the load runs slower, and the rest of it is delayed. A surplus
  * fills the store, then lets the grid fall as far as its ramp and the floor allow; the rest is burned.

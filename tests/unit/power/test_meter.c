@@ -203,7 +203,7 @@ PW_TEST(storage_lowers_the_peak_and_keeps_the_energy_law) {
     PW_EXPECT(most < 560 && least > 460);
     PW_EXPECT_NEAR(r.grid_J, r.load_J + r.lost_J + r.stored_J + r.burned_J, 1e-9);
     PW_EXPECT_NEAR(r.burned_J, 0, 1e-9);
-    PW_EXPECT(r.lost_J > 0.03 * 60 * 200 && r.least_store > 0 && r.most_store < 1);
+    PW_EXPECT(r.lost_J > 0.03 * 60 * 200 && r.least_store > 0.05 && r.most_store <= 1);
     pw_series_free(&last);
     pw_series_free(&grid);
     d.storage_J = 1; /* nothing to speak of: the grid sees the load */
