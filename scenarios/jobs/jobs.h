@@ -51,7 +51,8 @@ typedef struct pw_job_kind {
     X(pw_job_recommender, pw_recommender_kind) \
     X(pw_job_collective, pw_collective_job_kind) \
     X(pw_job_background, pw_background_kind) \
-    X(pw_job_traffic, pw_traffic_kind)
+    X(pw_job_traffic, pw_traffic_kind) \
+    X(pw_job_facility, pw_facility_kind)
 
 extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
 extern const pw_kind *const pw_job_registry_kinds[]; /* in the same order; ends with NULL */

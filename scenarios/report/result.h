@@ -26,7 +26,7 @@ typedef struct pw_figure {
     const char *text; /* not NULL: a word instead of a number, for JSON alone */
 } pw_figure;
 
-enum { PW_RESULT_LINES = 12, PW_RESULT_FIGURES = 64, PW_ROW_FIGURES = 8, PW_ROW_MEMORY = 12 };
+enum { PW_RESULT_LINES = 16, PW_RESULT_FIGURES = 160, PW_ROW_FIGURES = 8, PW_ROW_MEMORY = 12 };
 
 /* One program: a pipeline stage, a worker, a server. Times are means over its ranks. */
 typedef struct pw_result_row {
