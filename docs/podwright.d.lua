@@ -9,9 +9,9 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.facility What runs on the cluster; a scenario without a job can be described, not run.
 ---@field algorithms? podwright.algorithm[] Algorithms of one's own for `podwright collective --algorithm NAME`.
----@field jobs? (podwright.job_on|podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic)[] Several jobs side by side, instead of job; each on nodes of its own.
+---@field jobs? (podwright.job_on|podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.facility)[] Several jobs side by side, instead of job; each on nodes of its own.
 ---@field events? podwright.fail[] What fails while they run.
 ---@overload fun(fields: table): podwright.scenario
 
@@ -433,6 +433,68 @@
 ---@field links? integer How many of the busiest links the result lists.
 ---@overload fun(fields: table): podwright.traffic
 
+---@class podwright.facility A site or several over hours to years: energy by part, PUE, carbon, water, cost.
+---@field name? string Name of the facility, for reports.
+---@field duration? podwright.quantity Simulated span, from 00:00 on 1 January; years have 365 days; up to 20 of them.
+---@field new_year? "monday"|"tuesday"|"wednesday"|"thursday"|"friday"|"saturday"|"sunday" Weekday of 1 January.
+---@field demand? podwright.demand How busy the cluster is.
+---@field sites? podwright.site[] Where it stands; several sites meet the same demand side by side, to compare them.
+---@field economics? podwright.economics Prices and lifetimes; left out: no cost but energy's.
+---@field tokens_per_s? number Tokens that the whole cluster yields per second at utilization 1, from a job's own run.
+---@overload fun(fields: table): podwright.facility
+
+---@class podwright.demand How busy the cluster of a facility is, over time, and what it then draws.
+---@field profile? "constant"|"week"|"phases"|"file" Shape over time: constant; week (working hours, nights, weekends); phases (a mix of jobs, repeated); file (CSV).
+---@field utilization? number How busy the cluster is, 0 to 1: always (profile constant) or in working hours (week); left out: 1.
+---@field night? number Profile week: utilization outside working hours; left out: as utilization.
+---@field weekend? number Profile week: utilization on Saturday and Sunday; left out: as night.
+---@field day_from? podwright.quantity Profile week: working hours begin, from midnight; left out: 8 hours.
+---@field day_to? podwright.quantity Profile week: working hours end, from midnight; left out: 20 hours.
+---@field phases? podwright.phase[] Profile phases: the steps of the mix, repeated to the end of the span.
+---@field file? string Profile file: CSV with the column utilization or it_power_W, and hour (from the beginning, rising), or one row for each hour, repeated.
+---@field idle? podwright.quantity Power of all IT at utilization 0, in place of the cluster's nodes; goes with peak.
+---@field peak? podwright.quantity Power of all IT at utilization 1, in place of the cluster's nodes.
+---@field fan_share? number With peak: share of IT power that the nodes' fans take; left out: not known, and no ITUE.
+---@field supply_loss_share? number With peak: share of IT power lost in the nodes' supplies; left out: not known, and no ITUE.
+---@overload fun(fields: table): podwright.demand
+
+---@class podwright.phase One step of a mix of jobs: so busy for so long.
+---@field duration podwright.quantity How long this step of the mix lasts.
+---@field utilization number How busy the cluster is meanwhile.
+---@overload fun(fields: table): podwright.phase
+
+---@class podwright.site Where a facility stands: what cools and feeds it, what its energy costs and emits.
+---@field name? string Name of the site, for reports.
+---@field pue? number A PUE as stated: cooling and losses are pue - 1 of IT power at all times, and nothing of them is simulated.
+---@field other? number Lighting, offices and the like, as a share of the IT's peak power, at all times.
+---@field price? string Row of prices with the price of a kWh.
+---@field price_per_kWh? number Price of a kWh in the currency of the economics, in place of the row.
+---@field tariff? string Rows of the table tariffs: factors on the price by hour, weekday and month.
+---@field tariff_file? string CSV with the column price_per_kWh, and hour, or one row for each hour, repeated; in place of price and tariff.
+---@field demand_charge? number Money for each kW of a month's peak.
+---@field grid? string Row of prices with the grid's kg of CO2e for a kWh.
+---@field grid_kg_per_kWh? number The grid's kg of CO2e for a kWh, in place of the row.
+---@field grid_file? string CSV with the column kg_per_kWh, and hour, or one row for each hour, repeated; in place of the row.
+---@field grid_water? number Litres of water that the grid consumes for a kWh; with it the result has WUE at the source.
+---@field water_price? number Money for a m^3 of water.
+---@overload fun(fields: table): podwright.site
+
+---@class podwright.economics What a facility's hardware costs, over how long, and what it is compared with.
+---@field currency? "USD"|"CNY" Currency of every figure of money here and in the result; rows of prices are converted by the row 'exchange CNY per USD'.
+---@field server_price? number Price of a node; left out: the row of prices called after the server ('DGX H100 system price').
+---@field network_price? number A node's share of the network; left out: by ports and tiers, from the table network-prices.
+---@field facility_price? number Building, power and cooling for a W of IT power at utilization 1; left out: the row 'facility capex'.
+---@field server_years? number Years over which servers and network are written off, in equal parts; left out: the row 'depreciation of GPU servers'.
+---@field facility_years? number Years over which the building is written off; left out: the row 'facility depreciation'.
+---@field server_maintenance? number A year's maintenance of servers and network as a share of their price; left out: the row 'maintenance of servers'.
+---@field facility_maintenance? number The same for the building; left out: the row 'maintenance of facility'.
+---@field cloud? string Row of prices with the price of a GPU-hour, to compare with.
+---@field cloud_price? number Price of a GPU-hour to compare with, in place of the row.
+---@field cloud_discount? number Share taken off that price for a reservation; left out: none.
+---@field cloud_gpu_share? number Share of the cloud's bill that GPUs are (the rest: storage, egress); left out: all.
+---@field embodied_kg? number kg of CO2e of making a node; left out: the table embodied-carbon by GPU.
+---@overload fun(fields: table): podwright.economics
+
 ---@class podwright.algorithm An algorithm for collectives, written as a list of messages.
 ---@field name? string What --algorithm calls it.
 ---@field kind "all_reduce"|"all_gather"|"reduce_scatter"|"all_to_all"|"broadcast"|"all_to_all_v"|"reduce"|"gather"|"scatter"|"send_recv"|"barrier" The collective that it does.
@@ -452,7 +514,7 @@
 
 ---@class podwright.job_on A job and the nodes it runs on, beside other jobs.
 ---@field name? string What reports call it; without one, its kind and number.
----@field job podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic What runs.
+---@field job podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.facility What runs.
 ---@field nodes? integer How many nodes it gets, all of their GPUs; 0: all that no other job has.
 ---@field first_node? integer Where its nodes begin; -1: at the first free one.
 ---@field placement? "packed"|"spread"|"fragmented"|"strided" packed: free nodes in order; spread: dealt over the leaf switches; fragmented: drawn from all free ones, in order; strided: every stride-th.
@@ -607,6 +669,26 @@ function o.flow(fields) end
 ---@param fields podwright.traffic|string a table of fields, or a name
 ---@return podwright.traffic
 function o.traffic(fields) end
+---A site or several over hours to years: energy by part, PUE, carbon, water, cost.
+---@param fields podwright.facility|string a table of fields, or a name
+---@return podwright.facility
+function o.facility(fields) end
+---How busy the cluster of a facility is, over time, and what it then draws.
+---@param fields podwright.demand|string a table of fields, or a name
+---@return podwright.demand
+function o.demand(fields) end
+---One step of a mix of jobs: so busy for so long.
+---@param fields podwright.phase|string a table of fields, or a name
+---@return podwright.phase
+function o.phase(fields) end
+---Where a facility stands: what cools and feeds it, what its energy costs and emits.
+---@param fields podwright.site|string a table of fields, or a name
+---@return podwright.site
+function o.site(fields) end
+---What a facility's hardware costs, over how long, and what it is compared with.
+---@param fields podwright.economics|string a table of fields, or a name
+---@return podwright.economics
+function o.economics(fields) end
 ---An algorithm for collectives, written as a list of messages.
 ---@param fields podwright.algorithm|string a table of fields, or a name
 ---@return podwright.algorithm
