@@ -40,6 +40,7 @@ static const catalogue_unit units[] = {
     {"MW", "W", 1e6, 1},
     {"J", "J", 1, 1},
     {"kWh", "J", 3.6e6, 1},
+    {"pJ", "J", 1, 1e12},
     {"s", "s", 1, 1},
     {"ms", "s", 1, 1e3},
     {"us", "s", 1, 1e6},
