@@ -242,7 +242,7 @@ double pw_supply_hold_up_s(const pw_supply_group *group, double output_W) {
 pw_supply_verdict pw_supply_judge(const pw_supply_group *group, pw_supply_state state, double demand_W, double braked_W) {
     double left_W = pw_supply_flow_at(group, state, demand_W).capacity_W;
     if (demand_W <= left_W) return PW_SUPPLY_RUNS;
-    if (braked_W > left_W) return PW_SUPPLY_FALLS;
+    if (!(left_W > 0) || braked_W > left_W) return PW_SUPPLY_FALLS;
     double late_s = group->brake_s - pw_supply_hold_up_s(group, demand_W / group->units);
     if (late_s > 0 && (demand_W > group->overload * left_W || late_s > group->overload_s)) return PW_SUPPLY_FALLS;
     return PW_SUPPLY_BRAKES;
