@@ -1,7 +1,7 @@
 # Installation: the program with its manual page and completion, the libraries with their headers, the data, a CMake
 # package and a pkg-config file.
 
-set(libraries sim catalogue gpu cooling fabric node collective traffic packet facility program workload convnet recommender compat import replay server)
+set(libraries sim catalogue gpu cooling power fabric node collective traffic packet facility program workload convnet recommender compat import replay server)
 list(TRANSFORM libraries PREPEND pw_)
 set(real_libraries "")
 foreach(library IN LISTS libraries)

@@ -90,6 +90,7 @@ static pw_status make_grid(asked *q, const pw_site_desc *site, const char *where
 static pw_status run_site(asked *q, uint32_t index) {
     const pw_site_desc *site = ((const pw_one_of *)q->desc->sites.items)[index].record;
     facility_steps price = {0}, grid = {0};
+    facility_chain chain;
     char buffer[FACILITY_PATH], where[40], field[80];
     const char *path;
     pw_facility_result *r = q->result;
@@ -99,7 +100,8 @@ static pw_status run_site(asked *q, uint32_t index) {
     PW_TRY(path_of(q, field, site->tariff_file, buffer, &path));
     PW_TRY(facility_tariff(q->catalogue, &q->exchange, site, where, q->desc->new_year, end, path, q->allocator, q->arena, &price, &q->prices[index], q->error));
     PW_TRY(make_grid(q, site, where, end, &grid, &q->grids[index]));
-    const facility_run run = {.allocator = q->allocator, .it = &q->it, .desc = site, .demand = &q->demand, .price = &price, .grid = &grid, .end = end,
+    PW_TRY(facility_chain_make(q->catalogue, site, r->it_peak_W, where, &chain, q->error));
+    const facility_run run = {.allocator = q->allocator, .it = &q->it, .chain = &chain, .desc = site, .demand = &q->demand, .price = &price, .grid = &grid, .end = end,
                               .seed = q->seed, .interrupt = q->interrupt};
     PW_TRY(facility_site_run(&run, q->arena, &r->sites[index], q->error));
     pw_site_result *ran = &r->sites[index];

@@ -43,6 +43,8 @@ extern const pw_kind pw_demand_kind; /* "demand" */
 typedef struct pw_site_desc {
     const char *name;
     double pue;              /* stated, in place of a simulated plant and chain; NaN: simulate */
+    pw_list chain;           /* of const char *: rows of power-stages from the racks to the meter; empty: no losses on the way */
+    double chain_share;      /* of their rated output that stages carry at the IT's peak */
     double other_share;      /* lighting, offices: share of IT power */
     const char *price;       /* row of prices, in money per kWh */
     double price_per_kWh;    /* in place of the row, in the currency of the result; NaN: the row */
@@ -90,6 +92,9 @@ extern const pw_kind pw_facility_kind; /* "facility" */
     X(NETWORK, "network", IT)                      \
     X(FANS, "node fans", IT)                       \
     X(SUPPLIES, "power supplies", IT)              \
+    X(RACK, "rack distribution", CHAIN)            \
+    X(UPS, "ups", CHAIN)                           \
+    X(TRANSFORMER, "transformer", CHAIN)           \
     X(STATED, "overhead as stated", OTHER)         \
     X(OTHER, "lighting and other", OTHER)
 typedef enum pw_facility_part {

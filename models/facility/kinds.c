@@ -97,10 +97,16 @@ const pw_kind pw_demand_kind = {"demand", "How busy the cluster of a facility is
 /* ---- site ---- */
 
 #define AT(field) offsetof(pw_site_desc, field)
+static const double CHAIN_SHARE = 0.8; /* the preset */
+static const pw_field stage_item = {"stage", PW_FIELD_TEXT, .text = "A row of power-stages."};
 static const pw_field site_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, AT(name), 0, 0, "", NULL, NULL, "Name of the site, for reports."},
     {"pue", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(pue), 1, 10, "", NULL, NULL,
      "A PUE as stated: cooling and losses are pue - 1 of IT power at all times, and nothing of them is simulated."},
+    {"chain", PW_FIELD_LIST, PW_UNIT_NONE, AT(chain), 1, 16, "", .item = &stage_item,
+     .text = "Stages of the power chain, rows of power-stages, from the racks to the meter; PDUs, busways and UPS carry the IT, transformers all; left out: no losses."},
+    {"chain_share", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(chain_share), 0.01, 1, "0.8", NULL, NULL,
+     "Share of their rated output that the stages carry at the IT's peak; half as much where feeds are doubled."},
     {"other", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(other_share), 0, 1, "0", NULL, NULL, "Lighting, offices and the like, as a share of the IT's peak power, at all times."},
     {"price", PW_FIELD_TEXT, PW_UNIT_NONE, AT(price), 0, 0, "electricity US industrial average", NULL, NULL, "Row of prices with the price of a kWh."},
     {"price_per_kWh", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(price_per_kWh), 0, 100, "", NULL, NULL,
@@ -126,6 +132,10 @@ static pw_status check_site(const void *description, const char *file, int line,
         return pw_fail(error, PW_BAD_INPUT, file, line, "leave out tariff and price_per_kWh", "site.tariff_file says the whole price");
     if ((grid_file + is_given(d->grid) + !isnan(d->grid_kg_per_kWh)) > 1)
         return pw_fail(error, PW_BAD_INPUT, file, line, "keep one", "site.grid, grid_kg_per_kWh and grid_file stand in place of each other");
+    if (!isnan(d->pue) && d->chain.count)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "leave out the one or the other", "site.pue is stated, and site.chain would lose the same energy again");
+    if (!d->chain.count && d->chain_share != CHAIN_SHARE)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "leave it out", "site.chain_share goes with chain alone");
     if (!isnan(d->pue) && d->other_share > 0)
         return pw_fail(error, PW_BAD_INPUT, file, line, "leave it out", "site.other is part of a stated pue");
     return PW_OK;

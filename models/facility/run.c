@@ -38,11 +38,10 @@ static void draw(site_sim *s, facility_state *state) {
                               .kg_per_J = s->value[SERIES_GRID] / JOULES_PER_KWH, .idle_it_W = facility_it_at(s->run->it, 0, none)};
     state->it_W = facility_it_at(s->run->it, state->utilization, state->W);
     state->W[PW_FACILITY_OTHER] = desc->other_share * facility_it_at(s->run->it, 1, peak);
-    state->meter_W = state->it_W + state->W[PW_FACILITY_OTHER];
     if (!isnan(desc->pue)) {
         state->W[PW_FACILITY_STATED] = (desc->pue - 1) * state->it_W;
         state->meter_W = desc->pue * state->it_W;
-    }
+    } else state->meter_W = facility_chain_at(s->run->chain, state->it_W, state->W[PW_FACILITY_OTHER], state->W);
 }
 
 /* Books everything before this instant; the first event of an instant does it. */

@@ -4,6 +4,7 @@
 
 #include "models/facility/facility.h"
 #include "models/facility/steps.h"
+#include "models/power/chain.h"
 
 /* Power of all IT by part, at utilization 0 and 1; nodes are busy or idle, so it is linear between. */
 typedef struct facility_it {
@@ -11,6 +12,17 @@ typedef struct facility_it {
     bool split_known; /* fans and supplies are told apart */
 } facility_it;
 double facility_it_at(const facility_it *it, double utilization, double *W); /* adds to W by part; returns the sum */
+
+/* The way from the meter: what carries the IT alone, and what carries all. Stages lose power by their load. */
+typedef struct facility_chain {
+    pw_power_chain critical, common; /* nearest to the racks first */
+    pw_facility_part critical_part[PW_CHAIN_STAGES], common_part[PW_CHAIN_STAGES];
+} facility_chain;
+/* Of the rows that a site names, rated for an IT peak. where: the site in messages. */
+pw_status facility_chain_make(const pw_catalogue *catalogue, const pw_site_desc *site, double it_peak_W, const char *where, facility_chain *chain,
+                              pw_error *error);
+/* Adds losses to W by part; returns what the meter reads. other_W: all that is no IT. */
+double facility_chain_at(const facility_chain *chain, double it_W, double other_W, double *W);
 
 /* A sum that keeps what rounding drops (Neumaier 1974). */
 typedef struct facility_sum {
@@ -43,6 +55,7 @@ void facility_account_close(facility_account *account, pw_sim *sim, const facili
 typedef struct facility_run {
     const pw_allocator *allocator;
     const facility_it *it;
+    const facility_chain *chain;
     const pw_site_desc *desc;
     const facility_steps *demand, *price, *grid; /* price: per kWh; grid: kg per kWh; count 0: not known */
     pw_time end;

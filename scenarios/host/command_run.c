@@ -13,6 +13,7 @@ static const pw_option options[] = {
     {0, "notes", NULL, false, "notes (provenance, fallbacks) in full instead of one line each"},
     {0, "links-csv", "FILE", false, "also write the use of every link over time, split by job, to FILE"},
     {0, "flows-csv", "FILE", false, "also write every transfer, with what limited it, to FILE"},
+    {0, "series-csv", "FILE", false, "also write what the job has over time (a facility: hour by hour) to FILE"},
     {0, "bins", "N", false, "at most so many intervals of time in --links-csv (default 100)"},
     {0, "ignore-memory", NULL, false, "run a plan that does not fit in memory"},
     {0, "unfolded", NULL, false, "simulate every rank, though equal ranks do the same (slow; the answer is the same)"},
@@ -53,6 +54,17 @@ static pw_status write_csv(pw_host *host, const char *path, const pw_side_by_sid
 }
 
 enum { BINS = 100, MOST_BINS = 100000, MOST_FLOWS = 5000000 };
+
+static pw_status write_series(pw_host *host, const pw_arguments *arguments, const pw_job_kind *kind, const pw_run_result *result, pw_error *error) {
+    const char *path = pw_arguments_value(arguments, "series-csv", NULL);
+    pw_file *file;
+    if (!path) return PW_OK;
+    if (!result->series.row_count)
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out", "--series-csv: a job of the kind o.%s has no series over time", kind->kind->name);
+    PW_TRY(pw_host_open(host, path, &file, error));
+    pw_report_series_csv(&result->series, file);
+    return pw_host_close(file, PW_OK, error);
+}
 
 /* The watch that the options ask for. */
 static pw_status read_watch(const pw_arguments *arguments, pw_side_call *side, pw_error *error) {
@@ -176,6 +188,8 @@ static pw_status simulate_sides(pw_host *host, const pw_arguments *arguments, pw
     if (pw_arguments_has(arguments, "messages"))
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out, or jobs, events, --links-csv and --flows-csv",
                        "--messages is for one job whose links are not watched");
+    if (pw_arguments_has(arguments, "series-csv"))
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out, or jobs, events, --links-csv and --flows-csv", "--series-csv is for one job whose links are not watched");
     PW_TRY(read_watch(arguments, &side, error));
     PW_TRY(find_places(scenario, arena, &side, &paths, error));
     call->cluster = scenario->desc.cluster;
@@ -219,6 +233,7 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
         pw_command_place(&scenario, error);
         return status;
     }
+    PW_TRY(write_series(host, arguments, kind, &result, error));
     return report_one(host, arguments, &call, &scenario, job, &result, NULL, error);
 }
 

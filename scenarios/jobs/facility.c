@@ -226,6 +226,35 @@ static void put_sources(const pw_facility_desc *d, const pw_facility_result *r, 
     if (d->economics->currency != PW_CURRENCY_USD) note_source("exchange", &r->exchange, "CNY per USD", result);
 }
 
+/* ---- Hour by hour ---- */
+
+static void put_series(const pw_facility_result *r, pw_run_result *result) {
+    static const char *const columns[] = {"hour", "utilization", "it_W", "cooling_W", "chain_W", "meter_W", "water_L", "energy_cost", "carbon_kg"};
+    enum { COLUMNS = sizeof columns / sizeof *columns };
+    uint64_t hours = r->sites[0].hour_count, rows = hours * r->site_count;
+    double *values = pw_arena_alloc(result->arena, rows * COLUMNS * sizeof *values), *value = values;
+    const char **labels = pw_arena_alloc(result->arena, r->site_count * sizeof *labels);
+    char name[64];
+    if (!values || !labels) {
+        result->is_out_of_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < r->site_count; i++) {
+        labels[i] = pw_arena_text(result->arena, name_of(r, i, name));
+        if (!labels[i]) result->is_out_of_memory = true;
+        for (uint64_t h = 0; h < hours; h++) {
+            const pw_facility_hour *hour = &r->sites[i].hours[h];
+            double seconds = fmin(3600, r->duration_s - 3600.0 * (double)h);
+            const double row[COLUMNS] = {(double)h, hour->utilization, hour->it_J / seconds, hour->cooling_J / seconds, hour->chain_J / seconds,
+                                         hour->meter_J / seconds, hour->water_L, hour->energy_cost, hour->carbon_kg};
+            memcpy(value, row, sizeof row);
+            value += COLUMNS;
+        }
+    }
+    result->series = (pw_series){.label_name = "site", .labels = labels, .block_rows = hours, .columns = columns, .column_count = COLUMNS, .row_count = rows,
+                                 .values = values};
+}
+
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_facility_desc *desc = call->desc;
     pw_facility_result *r = pw_arena_alloc(result->arena, sizeof *r);
@@ -253,6 +282,7 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
         put_sites(desc, r, result);
     }
     put_sources(desc, r, result);
+    put_series(r, result);
     return pw_result_finish(result, error);
 }
 

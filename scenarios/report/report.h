@@ -40,6 +40,8 @@ typedef struct pw_run_report {
 void pw_report_run_text(const pw_run_report *report, pw_file *file);
 void pw_report_run_json(const pw_run_report *report, pw_file *file); /* schema podwright.run/1 */
 void pw_report_run_csv(const pw_run_report *report, pw_file *file);
+/* The rows over time of a result that has them. */
+void pw_report_series_csv(const pw_series *series, pw_file *file);
 
 /* What a job's result says, without title, cluster and accuracy: text; figures, blame, rows and notes into the object that is
  * open. */

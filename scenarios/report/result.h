@@ -40,6 +40,17 @@ typedef struct pw_result_row {
     double memory_total, memory_capacity;
 } pw_result_row;
 
+/* Rows over time, for --series-csv. */
+typedef struct pw_series {
+    const char *label_name;      /* a first column of words, "site"; NULL: none */
+    const char *const *labels;   /* of each block of block_rows rows */
+    uint64_t block_rows;
+    const char *const *columns;
+    uint32_t column_count;
+    uint64_t row_count;          /* 0: the job has no series */
+    const double *values;        /* row after row; NaN: empty */
+} pw_series;
+
 typedef struct pw_run_result {
     pw_arena *arena; /* of everything here; set by the caller, all else zero */
     bool is_out_of_memory;
@@ -56,6 +67,7 @@ typedef struct pw_run_result {
     bool bare_rows; /* rows are no programs: they have figures but no times */
     const char *const *notes;
     uint32_t note_count, note_capacity;
+    pw_series series;
     const pw_device *device; /* of every node */
     int64_t gpus;            /* that the job uses */
     const char *answer_class; /* regime whose errors are alike, as `validate` prints it; NULL: none */

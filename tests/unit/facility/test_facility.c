@@ -79,6 +79,33 @@ PW_TEST(a_year_of_constant_load_is_power_times_time) {
     PW_EXPECT(site->events < 10); /* nothing happens, so nothing is computed */
 }
 
+/* Losses of a stage: rated (c + p x + q x^2) with rows as in power-stages; the UPS carries the IT, the transformer all. */
+PW_TEST(a_power_chain_loses_what_its_stages_lose) {
+    small *s = make();
+    static const char *const stages[] = {"busway", "ups-double-conversion", "transformer-dry"};
+    s->site.pue = NAN;
+    s->site.chain = (pw_list){stages, 3};
+    s->site.other_share = 0.05;
+    s->desc.demand.utilization = 0.5;
+    pw_facility_result r = run(s);
+    double it = 625e3, load = it, peak = 1e6, losses[3];
+    const double coefficients[3][3] = {{0.0003, 0, 0.004}, {0.008, 0.013, 0.013}, {0.00112, 0, 0.0076}};
+    for (int i = 0; i < 3; i++) {
+        double rated = peak / 0.8, xp = 0.8, x;
+        if (i == 2) load += 0.05e6;
+        x = load / rated;
+        losses[i] = rated * (coefficients[i][0] + coefficients[i][1] * x + coefficients[i][2] * x * x);
+        load += losses[i];
+        peak += rated * (coefficients[i][0] + coefficients[i][1] * xp + coefficients[i][2] * xp * xp);
+    }
+    PW_EXPECT_NEAR(r.sites[0].part_J[PW_FACILITY_RACK], losses[0] * YEAR, 1e-12);
+    PW_EXPECT_NEAR(r.sites[0].part_J[PW_FACILITY_UPS], losses[1] * YEAR, 1e-12);
+    PW_EXPECT_NEAR(r.sites[0].part_J[PW_FACILITY_TRANSFORMER], losses[2] * YEAR, 1e-12);
+    PW_EXPECT_NEAR(r.sites[0].part_J[PW_FACILITY_OTHER], 0.05e6 * YEAR, 1e-12);
+    PW_EXPECT_NEAR(r.sites[0].meter_J, load * YEAR, 1e-12);
+    PW_EXPECT_NEAR(r.sites[0].pue, load / it, 1e-12);
+}
+
 PW_TEST(a_week_has_working_hours_nights_and_weekends) {
     small *s = make();
     s->desc.duration_s = 7 * DAY;
