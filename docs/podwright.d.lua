@@ -466,6 +466,8 @@
 ---@class podwright.site Where a facility stands: what cools and feeds it, what its energy costs and emits.
 ---@field name? string Name of the site, for reports.
 ---@field pue? number A PUE as stated: cooling and losses are pue - 1 of IT power at all times, and nothing of them is simulated.
+---@field chain? string[] Stages of the power chain, rows of power-stages, from the racks to the meter; PDUs, busways and UPS carry the IT, transformers all; left out: no losses.
+---@field chain_share? number Share of their rated output that the stages carry at the IT's peak; half as much where feeds are doubled.
 ---@field other? number Lighting, offices and the like, as a share of the IT's peak power, at all times.
 ---@field price? string Row of prices with the price of a kWh.
 ---@field price_per_kWh? number Price of a kWh in the currency of the economics, in place of the row.
