@@ -122,11 +122,6 @@ void pw_gpu_destroy(pw_gpu *gpu) {
 
 const pw_device *pw_gpu_device(const pw_gpu *gpu) { return gpu->device; }
 
-double pw_gpu_reference_clock_Hz(const pw_gpu *gpu) {
-    const pw_device *device = gpu->device;
-    return device->tensor_peak_Hz > 0 ? device->tensor_peak_Hz : device->boost_Hz > 0 ? device->boost_Hz : device->base_Hz;
-}
-
 static bool has_unit(const pw_gpu *gpu, pw_precision precision) {
     return (unsigned)precision < PW_PRECISION_COUNT && gpu->has[precision];
 }

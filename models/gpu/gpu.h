@@ -84,13 +84,12 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
                         pw_error *error);
 void pw_gpu_destroy(pw_gpu *gpu);
 const pw_device *pw_gpu_device(const pw_gpu *gpu);
-double pw_gpu_reference_clock_Hz(const pw_gpu *gpu);
 /* Where the parameters for a class and precision come from, e.g. "fitted on A100-SXM4-80GB, 1,220 rows" or "from
  * H100-SXM5-80GB (same architecture Hopper)". */
 const char *pw_gpu_provenance(const pw_gpu *gpu, pw_kernel_class kind, pw_precision precision);
 
 typedef struct pw_gpu_state {
-    double clock_ratio; /* clock / reference clock; 1 at the reference */
+    double clock_ratio; /* clock / reference clock: the one at which the measured kernels ran, the highest under load */
     double sms;         /* SMs available; 0: all */
     double memory_taken; /* share of the memory bandwidth that others use, 0 to below 1 */
 } pw_gpu_state;

@@ -10,8 +10,9 @@
  * loaded (clock_ratio 0) draws idle alone. Parameters are few per device and live in gpu-power-parameters.csv; a device
  * without a row takes one of its architecture, scaled, and says so.
  *
- * Clocks are ratios to the reference clock of the device's kernels (pw_gpu_reference_clock_Hz), as in pw_gpu_state; boost may
- * be above 1. The settled clock is the largest step of the device at which no limit is broken; a slower clock
+ * Clocks are ratios to the clock for which the kernels' parameters hold, as in pw_gpu_state: the highest clock with kernels
+ * on the GPU (load_clock). The short benchmark loops behind those parameters ran at it, whatever clock the data sheet states
+ * its peaks for. Boost may be above 1. The settled clock is the largest step of the device at which no limit is broken; a slower clock
  * stretches only the part of the span that arithmetic takes, so rates fall with it. A model is immutable and may be shared
  * between threads; no call but create allocates; watts costs tens of nanoseconds, settle about a microsecond.
  *
@@ -68,7 +69,7 @@ const char *pw_gpu_power_provenance(const pw_gpu_power *model);
 typedef struct pw_gpu_power_figures {
     double tdp_W, cap_min_W, idle_W;
     double boost_ratio;          /* highest clock, to the reference clock */
-    double load_ratio;           /* highest clock with kernels on it; at most boost_ratio */
+    double load_ratio;           /* highest clock with kernels on it: 1 */
     double min_ratio, step_ratio;
     double reference_Hz;         /* clock ratio 1 */
     double reference_C;          /* temperature at which the static part was fitted */
