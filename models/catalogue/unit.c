@@ -48,6 +48,7 @@ static const catalogue_unit units[] = {
     {"ps", "s", 1, 1e12},
     {"h", "s", 3600, 1},
     {"degC", "degC", 1, 1},
+    {"Pa", "Pa", 1, 1},
     {"K", "K", 1, 1},
     {"J/K", "J/K", 1, 1},
     {"W/K", "W/K", 1, 1},
