@@ -19,8 +19,7 @@ typedef struct arc {
     double Bps;
 } arc;
 
-static uint32_t list_arcs(const network_part *part, arc *arcs) {
-    const path_table *t = part->table;
+static uint32_t list_arcs(const network_part *part, const path_table *t, arc *arcs) {
     uint32_t count = 0, source = t->switches + t->ports;
     for (uint32_t v = 0; v < t->switches; v++)
         for (uint32_t i = t->first[v]; i < t->first[v + 1]; i++, count++)
@@ -92,9 +91,8 @@ static double push(cut *c) {
     return amount;
 }
 
-double table_cut(const network_part *part) {
-    const path_table *t = part->table;
-    uint32_t count = list_arcs(part, NULL), vertices = t->switches + t->ports + 2;
+double table_cut(const network_part *part, const path_table *t) {
+    uint32_t count = list_arcs(part, t, NULL), vertices = t->switches + t->ports + 2;
     cut c = {.vertices = vertices, .arcs = 2 * count, .source = vertices - 2, .sink = vertices - 1, .least = INFINITY};
     arc *arcs = array(part, count, sizeof *arcs);
     size_t words = (size_t)vertices + 1 + 2 * (size_t)c.arcs + 3 * (size_t)vertices;
@@ -108,7 +106,7 @@ double table_cut(const network_part *part) {
         c.level = c.twin + c.arcs;
         c.at = c.level + vertices;
         c.queue = c.at + vertices;
-        list_arcs(part, arcs);
+        list_arcs(part, t, arcs);
         enter_arcs(&c, arcs, count);
         total = 0;
         while (part->nodes > 1 && layers(&c)) {

@@ -197,7 +197,7 @@ typedef struct pw_network_facts {
     uint32_t leaves, spines, cores, tiers; /* switches of the first tier, the second, and all above */
     double bisection_Bps;    /* payload, one direction, at most half of the ports; docs/models/fabric.md says which cut */
     uint32_t cables;         /* physical ones, both directions in each */
-    uint32_t hops;           /* links on the longest route between ports */
+    uint32_t hops;           /* links on the longest route between ports; ways around single dead links are not counted */
     double oversubscription; /* as built: bandwidth of the ports in use of a leaf over that of its uplinks; 1 without uplinks */
     uint32_t tier_count, cable_count;
     struct {

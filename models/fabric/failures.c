@@ -1,5 +1,5 @@
-/* Failed and degraded switches and cables: dead ones carry nothing, and routes are searched for without them; a degraded link
- * keeps a share of its bandwidth and its place among the equal paths. */
+/* Failed and degraded switches and cables: dead ones carry nothing, and pairs of ports without a living path of their own get a searched
+ * one (detours.c); a degraded link keeps a share of its bandwidth and its place among the equal paths. */
 #include <string.h>
 
 #include "models/fabric/table.h"
@@ -89,12 +89,13 @@ static pw_status apply(failing *f, pw_error *error) {
     return hit_switch(f, &info, error);
 }
 
-static pw_status search_without(failing *f, bool *dead, pw_error *error) {
+static pw_status search_without(failing *f, pw_error *error) {
     pw_network *network = f->network;
     for (uint32_t p = 0; p < network->part_count; p++) {
         network_part *part = &network->parts[p];
         uint32_t before = part->first_link - f->first;
-        bool any = false;
+        bool any = false, *dead = part->dead = pw_alloc_zero(network->allocator, part->link_count + (size_t)1);
+        if (!dead) return part_no_memory(error);
         for (uint32_t l = 0; l < part->link_count; l++) {
             double left = f->left[before + l];
             dead[l] = left <= 0;
@@ -104,12 +105,15 @@ static pw_status search_without(failing *f, bool *dead, pw_error *error) {
                 pw_fabric_set_bandwidth(network->fabric, link, left * pw_fabric_link(network->fabric, link)->bandwidth_Bps);
             }
         }
-        if (!any) continue;
+        if (!any) {
+            pw_free(network->allocator, dead, part->link_count + (size_t)1);
+            part->dead = NULL;
+            continue;
+        }
         if (network->desc.paths == PW_PATHS_VALIANT)
             return pw_fail(error, PW_BAD_INPUT, NULL, 0, "take minimal paths, or leave a share of the capacity",
                            "Valiant routes around failed parts are not modelled");
-        table_destroy(part);
-        PW_TRY(table_create(part, dead, error));
+        PW_TRY(detours_create(part, error));
     }
     return PW_OK;
 }
@@ -121,17 +125,15 @@ pw_status network_fail_parts(pw_network *network, pw_error *error) {
     for (uint32_t p = 0; p < network->part_count; p++) links += network->parts[p].link_count;
     failing f = {.network = network, .first = network->parts[0].first_link,
                  .left = pw_alloc(network->allocator, (links + (size_t)1) * sizeof *f.left)};
-    bool *dead = pw_alloc(network->allocator, links + (size_t)1);
-    pw_status status = f.left && dead ? PW_OK : part_no_memory(error);
+    pw_status status = f.left ? PW_OK : part_no_memory(error);
     for (uint32_t l = 0; status == PW_OK && l < links; l++) f.left[l] = 1;
     for (uint32_t i = 0; status == PW_OK && i < list.count; i++) {
         f.given = ((const pw_one_of *)list.items)[i].record;
         f.number = i + 1;
         status = apply(&f, error);
     }
-    if (status == PW_OK) status = search_without(&f, dead, error);
+    if (status == PW_OK) status = search_without(&f, error);
     if (f.left) pw_free(network->allocator, f.left, (links + (size_t)1) * sizeof *f.left);
-    if (dead) pw_free(network->allocator, dead, links + (size_t)1);
     network->irregular = true;
     return status;
 }

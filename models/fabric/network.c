@@ -71,7 +71,7 @@ static pw_status build_part(pw_network *network, network_part *part, pw_error *e
     PW_TRY(part->topology->build(part, error));
     part->switch_count = pw_fabric_vertices(network->fabric) - before;
     part->link_count = pw_fabric_links(network->fabric) - part->first_link;
-    return part->topology->searched ? table_create(part, NULL, error) : PW_OK;
+    return part->topology->searched ? table_create(part, NULL, &part->table, error) : PW_OK;
 }
 
 static pw_status build(pw_network *network, const pw_vertex *ports, pw_error *error) {
@@ -124,8 +124,12 @@ pw_status pw_network_create(const pw_allocator *allocator, pw_fabric *fabric, co
 void pw_network_destroy(pw_network *network) {
     if (!network) return;
     for (uint32_t i = 0; i < network->part_count; i++) {
-        table_destroy(&network->parts[i]);
-        if (network->parts[i].state) network->topology->destroy(&network->parts[i]);
+        network_part *part = &network->parts[i];
+        table_destroy(part, &part->table);
+        table_destroy(part, &part->detours);
+        detours_destroy(part);
+        if (part->dead) pw_free(network->allocator, part->dead, part->link_count + (size_t)1);
+        if (part->state) network->topology->destroy(part);
     }
     if (network->parts) pw_free(network->allocator, network->parts, network->part_count * sizeof *network->parts);
     pw_free(network->allocator, network, sizeof *network);
@@ -138,9 +142,10 @@ bool pw_network_has_routers(const pw_network *network) { return (network->topolo
 
 static pw_network_facts facts_of(const network_part *part) {
     pw_network_facts facts = part->topology->facts(part);
-    if (!part->table) return facts;
-    facts.hops = table_longest(part);
-    facts.bisection_Bps = table_cut(part);
+    const path_table *alive = part->detours ? part->detours : part->table;
+    if (part->table) facts.hops = table_longest(part->table);
+    if (part->detours && table_longest(part->detours) > facts.hops) facts.hops = table_longest(part->detours);
+    if (alive) facts.bisection_Bps = table_cut(part, alive);
     return facts;
 }
 

@@ -9,6 +9,7 @@
 #include "models/fabric/fabric.h"
 
 typedef struct path_table path_table;
+typedef struct link_detours link_detours;
 
 typedef struct network_part {
     const pw_allocator *allocator;
@@ -23,7 +24,10 @@ typedef struct network_part {
     pw_vertex first_vertex; /* switches and links of the part are numbered one after another */
     pw_link first_link;
     uint32_t switch_count, link_count;
-    path_table *table; /* routes by search (table.h): a topology without a rule, or with dead parts; else NULL */
+    path_table *table;   /* routes by search (table.h) of a topology without a rule; else NULL */
+    bool *dead;          /* [link_count] links that carry nothing; NULL: all do */
+    path_table *detours; /* of what is alive, where something is dead; else NULL */
+    link_detours *around; /* the same: ways around single links (detours.c) */
 } network_part;
 
 struct pw_network {
@@ -121,7 +125,11 @@ pw_status part_begin(network_part *part, size_t size, pw_error *error);
 pw_status network_fail_parts(pw_network *network, pw_error *error);
 /* network.c: the part a link belongs to, NULL for a link of a node. */
 const network_part *network_part_of(const pw_network *network, pw_link link);
-/* routing.c: a well-mixed function of flow and ports, as the hash of a packet's header is. */
+/* routing.c: routes as though nothing were dead. Ways: equal paths, of which draws give each; what was searched for is drawn at random. */
+void own_route(const network_part *part, uint32_t port_a, uint32_t port_b, uint64_t draw, pw_path *path);
+pw_status own_spread(const network_part *part, uint32_t port_a, uint32_t port_b, visit_fn *visit, void *object);
+uint64_t own_ways(const network_part *part, uint32_t port_a, uint32_t port_b);
+/* A well-mixed function of flow and ports, as the hash of a packet's header is. */
 uint64_t mix_flow(uint64_t hash, uint32_t a, uint32_t b);
 
 static inline void path_append(pw_path *path, pw_link link) {

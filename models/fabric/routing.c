@@ -34,13 +34,23 @@ static pw_status find_pair(const pw_network *network, uint32_t port_a, uint32_t 
     return PW_OK;
 }
 
-static void route_part(const network_part *part, uint32_t a, uint32_t b, uint64_t draw, pw_path *path) {
-    (part->table ? table_route : part->topology->route)(part, a, b, draw, path);
+void own_route(const network_part *part, uint32_t a, uint32_t b, uint64_t draw, pw_path *path) {
+    if (part->table) table_route(part->table, a, b, draw, path);
+    else part->topology->route(part, a, b, draw, path);
 }
 
-/* The number of equal paths; what was searched for is drawn at random. */
-static uint64_t ways_of(const network_part *part, uint32_t a, uint32_t b) {
+pw_status own_spread(const network_part *part, uint32_t a, uint32_t b, visit_fn *visit, void *object) {
+    if (part->table) return table_spread(part, part->table, a, b, visit, object);
+    part->topology->spread(part, a, b, visit, object);
+    return PW_OK;
+}
+
+uint64_t own_ways(const network_part *part, uint32_t a, uint32_t b) {
     return part->table ? UINT64_MAX : part->topology->ways(part, a, b);
+}
+
+static void route_part(const network_part *part, uint32_t a, uint32_t b, uint64_t draw, pw_path *path) {
+    (part->dead ? detour_route : own_route)(part, a, b, draw, path);
 }
 
 static uint64_t static_draw(const network_part *part, uint32_t b) {
@@ -103,7 +113,7 @@ static double fullest(const spread_call *call, const pw_path *path) {
 /* Starts at a path that differs by flow, so that the first of equal ones is not the same for all. */
 static void route_adaptive(const spread_call *call, const network_part *part, uint32_t a, uint32_t b, uint64_t flow,
                            pw_path *best) {
-    uint64_t ways = ways_of(part, a, b), start = mix_flow(flow, a, b) % ways;
+    uint64_t ways = own_ways(part, a, b), start = mix_flow(flow, a, b) % ways;
     uint64_t count = ways < CANDIDATES ? ways : CANDIDATES;
     double least = 0;
     for (uint64_t k = 0; k < count; k++) {
@@ -150,11 +160,9 @@ static pw_status spread(spread_call *call, uint32_t port_a, uint32_t port_b, boo
             continue;
         }
         call->share = 1.0 / network->planes;
-        if (part->table) {
-            PW_TRY(table_spread(part, pair.a, pair.b, visit_share, call));
-            continue;
-        }
-        (twins && topology->spread_twins && !network->irregular ? topology->spread_twins : topology->spread)(part, pair.a, pair.b, visit_share, call);
+        if (part->dead) PW_TRY(detour_spread(part, pair.a, pair.b, visit_share, call));
+        else if (twins && topology->spread_twins && !network->irregular) topology->spread_twins(part, pair.a, pair.b, visit_share, call);
+        else PW_TRY(own_spread(part, pair.a, pair.b, visit_share, call));
     }
     return PW_OK;
 }

@@ -11,8 +11,8 @@ static void drop(const network_part *part, void *memory, size_t count, size_t si
     if (memory) pw_free(part->allocator, memory, (count + 1) * size);
 }
 
-void table_destroy(network_part *part) {
-    path_table *t = part->table;
+void table_destroy(const network_part *part, path_table **table) {
+    path_table *t = *table;
     if (!t) return;
     drop(part, t->first, t->switches + (size_t)1, sizeof *t->first);
     drop(part, t->out, t->trunks, sizeof *t->out);
@@ -22,7 +22,7 @@ void table_destroy(network_part *part) {
     drop(part, t->edge_switch, t->edges, sizeof *t->edge_switch);
     drop(part, t->hops, (size_t)t->edges * t->switches, 1);
     pw_free(part->allocator, t, sizeof *t);
-    part->table = NULL;
+    *table = NULL;
 }
 
 /* --- The graph ------------------------------------------------------------------------------------------------------- */
@@ -156,8 +156,8 @@ static pw_status fill(network_part *part, path_table *t, const bool *dead, scrat
     return check_reach(part, t, error);
 }
 
-pw_status table_create(network_part *part, const bool *dead, pw_error *error) {
-    path_table *t = part->table = pw_alloc_zero(part->allocator, sizeof *t);
+pw_status table_create(network_part *part, const bool *dead, path_table **table, pw_error *error) {
+    path_table *t = *table = pw_alloc_zero(part->allocator, sizeof *t);
     if (!t) return part_no_memory(error);
     t->switches = part->switch_count;
     t->ports = part->nodes * part->rails;
@@ -168,11 +168,11 @@ pw_status table_create(network_part *part, const bool *dead, pw_error *error) {
     drop(part, s.reached, t->switches, sizeof *s.reached);
     drop(part, s.now, t->switches, sizeof *s.now);
     drop(part, s.next, t->switches, sizeof *s.next);
-    if (status != PW_OK) table_destroy(part);
+    if (status != PW_OK) table_destroy(part, table);
     return status;
 }
 
-uint32_t table_longest(const network_part *part) { return part->table->longest + 2; }
+uint32_t table_longest(const path_table *t) { return t->longest + 2; }
 
 /* --- Routes --------------------------------------------------------------------------------------------------------- */
 
@@ -205,8 +205,7 @@ static uint32_t take(uint64_t *draw, uint32_t count) {
     return taken;
 }
 
-void table_route(const network_part *part, uint32_t port_a, uint32_t port_b, uint64_t draw, pw_path *path) {
-    const path_table *t = part->table;
+void table_route(const path_table *t, uint32_t port_a, uint32_t port_b, uint64_t draw, pw_path *path) {
     uint32_t count, hops = least_hops(t, port_a, port_b, &count), pick = take(&draw, count), at = 0;
     for (uint32_t i = t->port_first[port_a]; i < t->port_first[port_a + 1]; i++)
         if (hops_to(t, switch_of(t, i), port_b) == hops && pick-- == 0) {
@@ -262,8 +261,8 @@ static void spread_levels(const path_table *t, uint32_t b, uint32_t hops, double
             }
 }
 
-pw_status table_spread(const network_part *part, uint32_t port_a, uint32_t port_b, visit_fn *visit, void *object) {
-    const path_table *t = part->table;
+pw_status table_spread(const network_part *part, const path_table *t, uint32_t port_a, uint32_t port_b, visit_fn *visit,
+                       void *object) {
     double *share = array(part, t->switches, sizeof *share);
     uint32_t *level = array(part, 2 * (size_t)t->switches, sizeof *level);
     if (share && level) {
