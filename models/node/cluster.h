@@ -13,6 +13,7 @@
 
 #include "models/catalogue/catalogue.h"
 #include "models/fabric/fabric.h"
+#include "models/node/power_desc.h"
 
 /* What a user may say of a node. Fields left out come from the catalogue row `server`. */
 typedef struct pw_node_desc {
@@ -56,6 +57,7 @@ typedef struct pw_cluster_desc {
     pw_list more; /* of pw_one_of: pw_nodes_desc */
     pw_network_desc network;
     pw_communication_desc communication;
+    pw_power_desc *power; /* NULL: nothing is said */
 } pw_cluster_desc;
 extern const pw_kind pw_cluster_kind;
 

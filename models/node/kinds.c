@@ -66,6 +66,8 @@ static const pw_field cluster_fields[] = {
      "switches and cables between nodes"},
     {"communication", PW_FIELD_RECORD, PW_UNIT_NONE, offsetof(pw_cluster_desc, communication), 0, 0, "", NULL, &pw_communication_kind,
      "the library that runs collectives and messages"},
+    {"power", PW_FIELD_POINTER, PW_UNIT_NONE, offsetof(pw_cluster_desc, power), 0, 0, "", NULL, &pw_power_kind,
+     "limits and governor of the GPUs; left out: sustained clocks, and no power is reported"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_cluster_kind = {"cluster", "Nodes joined by a network", sizeof(pw_cluster_desc), cluster_fields, NULL};

@@ -6,7 +6,7 @@
 
 pw_status pw_machine_open(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
                           pw_machine *machine, pw_error *error) {
-    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription};
+    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription, .power_desc = desc->power};
     PW_TRY(pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error));
     return pw_cluster_need_equal(machine->cluster, "a training job", error);
 }
@@ -23,6 +23,12 @@ static pw_status vary(pw_machine *machine, const pw_catalogue *catalogue, const 
     return pw_variability_draw(v, seed, job->ranks, arena, &job->slowdown_of_rank, error);
 }
 
+/* Whether clocks come from power. */
+static bool governs(const pw_machine *machine, const pw_run_options *options) {
+    if (options->plain || options->clock_ratio > 0) return false;
+    return machine->power_desc && machine->power_desc->model == PW_POWER_ON;
+}
+
 pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator, const pw_catalogue *catalogue,
                              const pw_run_options *options, pw_precision precision, double stack_factor,
                              const pw_variability_desc *variability, pw_arena *arena, pw_job *job, pw_error *error) {
@@ -31,11 +37,14 @@ pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator,
     else if (!options->plain) machine->clock_ratio = pw_training_clock(catalogue, device, precision, &machine->clock_source);
     job->kernel_time_factor = options->kernel_time_factor > 0 ? options->kernel_time_factor : options->plain ? 1 : stack_factor;
     if (!options->plain) PW_TRY(vary(machine, catalogue, variability, options->seed, arena, job, error));
+    if (governs(machine, options))
+        PW_TRY(pw_power_loop_create(allocator, catalogue, machine->cluster, machine->power_desc, options->seed, arena, job,
+                                    &machine->power_loop, error));
     PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &machine->gpu, error));
     return pw_collectives_create(allocator, catalogue, machine->cluster, true, &machine->collectives, error);
 }
 
-pw_status pw_machine_run(const pw_machine *machine, const pw_allocator *allocator, const pw_run_options *options,
+pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, const pw_run_options *options,
                          const pw_job *job, pw_arena *arena, pw_session_result *result, pw_error *error) {
     const pw_session_config config = {.allocator = allocator,
                                       .cluster = machine->cluster,
@@ -49,10 +58,21 @@ pw_status pw_machine_run(const pw_machine *machine, const pw_allocator *allocato
                                       .sinks = options->sinks,
                                       .sink_count = options->sink_count,
                                       .runner = options->runner};
-    return pw_session_run(&config, job, arena, result, error);
+    if (!machine->power_loop) return pw_session_run(&config, job, arena, result, error);
+    PW_TRY(pw_power_loop_run(machine->power_loop, &config, job, arena, result, &machine->power, error));
+    machine->clock_ratio = machine->power.clock_ratio;
+    return PW_OK;
+}
+
+const pw_power_result *pw_machine_power(const pw_machine *machine, pw_arena *arena) {
+    if (!machine->power_loop) return NULL;
+    pw_power_result *power = pw_arena_alloc(arena, sizeof *power);
+    if (power) *power = machine->power;
+    return power;
 }
 
 void pw_machine_close(pw_machine *machine) {
+    pw_power_loop_destroy(machine->power_loop);
     if (machine->collectives) pw_collectives_destroy(machine->collectives);
     if (machine->gpu) pw_gpu_destroy(machine->gpu);
     if (machine->cluster) pw_cluster_destroy(machine->cluster);
@@ -60,7 +80,8 @@ void pw_machine_close(pw_machine *machine) {
 
 void pw_machine_note(const pw_machine *machine, const pw_job *job, double stack_factor, pw_notes *notes) {
     const pw_variability_desc *v = &machine->variability;
-    if (machine->clock_source && *machine->clock_source)
+    if (machine->power_loop) pw_power_loop_note(&machine->power, notes);
+    else if (machine->clock_source && *machine->clock_source)
         pw_note(notes, "GPUs run at %.3f of the reference clock: %s.", machine->clock_ratio, machine->clock_source);
     else if (machine->clock_ratio == 1) pw_note(notes, "GPUs run at the reference clock.");
     else pw_note(notes, "GPUs run at %.3f of the reference clock, as asked.", machine->clock_ratio);

@@ -6,6 +6,7 @@
 #define PW_MODELS_WORKLOAD_MACHINE_H
 
 #include "models/workload/notes.h"
+#include "models/workload/power_loop.h"
 #include "models/workload/session.h"
 #include "models/workload/variability.h"
 
@@ -30,6 +31,9 @@ typedef struct pw_machine {
     double oversubscription;   /* as the description asks */
     double clock_ratio;
     const char *clock_source;  /* where the sustained clock comes from; NULL or "": it was asked for, or nothing is known */
+    const pw_power_desc *power_desc; /* as the cluster says; NULL: nothing was said */
+    pw_power_loop *power_loop;  /* NULL: clocks do not come from power */
+    pw_power_result power;      /* of a run with it */
     pw_variability_desc variability; /* resolved; spread_from is 0 in a plain run */
 } pw_machine;
 
@@ -42,8 +46,10 @@ pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator,
                              const pw_run_options *options, pw_precision precision, double stack_factor,
                              const pw_variability_desc *variability, pw_arena *arena, pw_job *job, pw_error *error);
 /* Runs the job (pw_session_run). */
-pw_status pw_machine_run(const pw_machine *machine, const pw_allocator *allocator, const pw_run_options *options,
+pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, const pw_run_options *options,
                          const pw_job *job, pw_arena *arena, pw_session_result *result, pw_error *error);
+/* A copy of what the run says of power, in arena; NULL: clocks did not come from power. */
+const pw_power_result *pw_machine_power(const pw_machine *machine, pw_arena *arena);
 void pw_machine_close(pw_machine *machine);
 
 /* Sentences about clock, factors and ranks that differ. */

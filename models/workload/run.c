@@ -197,6 +197,7 @@ static pw_status fill_result(const prepared *s, const pw_session_result *ran, pw
     result->totals = ran->totals;
     result->simulated_events = ran->simulated_events;
     result->hash = ran->hash;
+    result->power = pw_machine_power(&s->machine, arena);
     fill_stages(s, ran, stages);
     double tokens = (double)plan->desc->global_batch * (double)plan->sequence, gpus = (double)plan->ranks;
     double peak = device->peak_flops[plan->precision];

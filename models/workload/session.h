@@ -15,6 +15,11 @@ typedef struct pw_session_config {
     const pw_gpu *gpu;                 /* of every node; NULL: for jobs without segments */
     const pw_collectives *collectives;
     double clock_ratio;                /* of every GPU to the reference clock, above 0 */
+    const double *clock_of_group;      /* [job->clock_groups]: in place of clock_ratio; may be NULL */
+    const pw_effort_config *effort;    /* what GPUs do is counted, for the observer; may be NULL */
+    /* Called when the job has ended, before the executor goes; NULL: nobody. A status other than PW_OK ends the run. */
+    pw_status (*observe)(void *observer, const pw_executor *executor, pw_sim *sim, pw_error *error);
+    void *observer;
     uint64_t seed;
     bool unfolded;                     /* simulate every rank */
     bool messages;                     /* and every message of a collective */

@@ -150,6 +150,8 @@ static pw_status build_executors(pw_together *t, pw_error *error) {
                                           .collectives = config->collectives ? config->collectives : own->collectives,
                                           .gpu = own->gpu,
                                           .clock_ratio = own->clock_ratio,
+                                          .clock_of_group = own->clock_of_group,
+                                          .effort = own->effort,
                                           .fold = !own->unfolded,
                                           .messages = own->messages,
                                           .watch = t->watch,
@@ -284,7 +286,11 @@ static pw_status fill(const pw_together *t, uint32_t number, pw_error *error) {
 static pw_status run(pw_together *t, const pw_together_job *jobs, pw_error *error) {
     PW_TRY(build(t, jobs, error));
     PW_TRY(execute(t, error));
-    for (uint32_t j = 0; j < t->count; j++) PW_TRY(fill(t, j, error));
+    for (uint32_t j = 0; j < t->count; j++) {
+        const pw_session_config *own = jobs[j].config;
+        if (own->observe) PW_TRY(own->observe(own->observer, t->executors[j], t->sim, error));
+        PW_TRY(fill(t, j, error));
+    }
     return PW_OK;
 }
 

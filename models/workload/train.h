@@ -163,6 +163,7 @@ typedef struct pw_train_result {
     uint32_t note_count;
     pw_executor_totals totals;
     double simulated_events;
+    const pw_power_result *power; /* NULL: clocks did not come from power */
     uint64_t hash;              /* of all spans: equal runs have equal hashes */
 } pw_train_result;
 

@@ -227,6 +227,7 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
     call.file = place->file;
     call.line = place->line;
     PW_TRY(read_options(arguments, kind, &call, error));
+    PW_TRY(pw_job_check_power(kind, cluster, error));
     pw_host_talk(host, "Simulating %s ...", scenario.title);
     pw_status status = kind->run(&call, &result, error);
     if (status != PW_OK) {

@@ -59,6 +59,7 @@ static void put_worker(const pw_convnet_result *ran, pw_run_result *result) {
     pw_row_memory(result, row, "activations", m->activations);
     pw_row_memory(result, row, "buffers", m->buffers);
     pw_row_memory(result, row, "reserve", m->reserve);
+    pw_job_put_power(ran->power, "image", ran->images_per_s * ran->step_s, result, row, 1);
 }
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
@@ -92,6 +93,7 @@ const pw_job_kind pw_job_convnet = {.kind = &pw_convnet_kind,
                                     .suite = "training",
                                     .answers = "step times",
                                     .can_ignore_memory = true,
+                                    .draws_power = true,
                                     .can_unfold = true,
                                     .can_message = true,
                                     .run = run,

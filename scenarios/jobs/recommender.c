@@ -33,6 +33,7 @@ static void put(const pw_recommender_desc *job, const pw_recommender_result *ran
     pw_row_memory(result, row, "perceptrons", ran->memory.perceptrons);
     pw_row_memory(result, row, "activations", ran->memory.activations);
     pw_row_memory(result, row, "reserve", ran->memory.reserve);
+    pw_job_put_power(ran->power, "sample", ran->samples_per_s * ran->step_s, result, row, 1);
 }
 
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
@@ -55,6 +56,7 @@ const pw_job_kind pw_job_recommender = {.kind = &pw_recommender_kind,
                                         .suite = "training",
                                         .answers = "step times",
                                         .can_ignore_memory = true,
+                                        .draws_power = true,
                                         .can_unfold = true,
                                         .can_message = true,
                                         .run = run};

@@ -129,6 +129,9 @@ static pw_status prepare(running *r, uint32_t count, pw_error *error) {
 
 /* Options that a kind does not know. */
 static pw_status check_flags(const pw_side_call *side, const pw_placed_job *placed, uint32_t count, pw_error *error) {
+    uint32_t draws = 0;
+    for (uint32_t j = 0; j < count; j++) draws += placed[j].kind->draws_power;
+    if (!draws && count) PW_TRY(pw_job_check_power(placed[0].kind, side->call->cluster, error));
     for (uint32_t j = 0; j < count; j++) {
         const pw_job_kind *kind = placed[j].kind;
         bool bad_memory = side->call->ignore_memory && !kind->can_ignore_memory && count == 1;

@@ -76,6 +76,7 @@ static void put_stages(const pw_train_result *train, pw_run_result *result) {
         pw_row_memory(result, &rows[i], "buffers", m->buffers);
         pw_row_memory(result, &rows[i], "reserve", m->reserve);
     }
+    pw_job_put_power(train->power, "token", train->tokens_per_s * train->step_s, result, rows, train->stage_count);
 }
 
 void pw_job_report_train(const pw_train_desc *job, const pw_train_result *train, pw_run_result *result) {
@@ -109,6 +110,7 @@ const pw_job_kind pw_job_train = {.kind = &pw_train_kind,
                                   .suite = "training",
                                   .answers = "step times",
                                   .can_ignore_memory = true,
+                                  .draws_power = true,
                                   .can_unfold = true,
                                   .can_message = true,
                                   .run = run,

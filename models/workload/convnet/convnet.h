@@ -139,6 +139,7 @@ typedef struct pw_convnet_result {
     uint32_t note_count;
     pw_executor_totals totals;
     double simulated_events;
+    const pw_power_result *power; /* NULL: clocks did not come from power */
     uint64_t hash;
 } pw_convnet_result;
 

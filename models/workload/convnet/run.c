@@ -68,7 +68,7 @@ static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_ca
                               NULL, arena, s->job, error);
 }
 
-static void fill_result(const prepared *s, const pw_session_result *ran, pw_convnet_result *result) {
+static void fill_result(const prepared *s, const pw_session_result *ran, pw_arena *arena, pw_convnet_result *result) {
     const pw_convnet_plan *plan = &s->plan;
     const pw_device *device = pw_cluster_device(s->machine.cluster);
     const pw_program_result *worker = &ran->programs[0];
@@ -91,6 +91,7 @@ static void fill_result(const prepared *s, const pw_session_result *ran, pw_conv
     result->totals = ran->totals;
     result->simulated_events = ran->simulated_events;
     result->hash = ran->hash;
+    result->power = pw_machine_power(&s->machine, arena);
 }
 
 static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
@@ -103,7 +104,7 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
     PW_TRY(prepare(s, allocator, catalogue, desc, options, file, line, arena, error));
     pw_session_result ran;
     PW_TRY(pw_machine_run(&s->machine, allocator, options, s->job, arena, &ran, error));
-    fill_result(s, &ran, result);
+    fill_result(s, &ran, arena, result);
     PW_TRY(pw_step_interval(catalogue, result->device, s->job, 0, s->machine.clock_ratio, PW_STEP_CONVNET, result->step_s,
                             result->compute_s, arena, &result->interval, error));
     return write_notes(s, arena, result, error);

@@ -59,6 +59,7 @@ typedef struct pw_recommender_result {
     const char *const *notes;
     uint32_t note_count;
     pw_executor_totals totals;
+    const pw_power_result *power; /* NULL: clocks did not come from power */
     uint64_t hash;
 } pw_recommender_result;
 

@@ -49,7 +49,7 @@ static pw_status prepare(prepared *s, const pw_allocator *allocator, const pw_ca
                               NULL, arena, s->job, error);
 }
 
-static void fill_result(const prepared *s, const pw_session_result *ran, pw_recommender_result *result) {
+static void fill_result(const prepared *s, const pw_session_result *ran, pw_arena *arena, pw_recommender_result *result) {
     const pw_recommender_plan *plan = &s->plan;
     result->step_s = ran->end_s;
     result->samples_per_s = (double)plan->desc->batch / ran->end_s;
@@ -70,6 +70,7 @@ static void fill_result(const prepared *s, const pw_session_result *ran, pw_reco
     result->home_program = ran->home_program;
     result->totals = ran->totals;
     result->hash = ran->hash;
+    result->power = pw_machine_power(&s->machine, arena);
 }
 
 static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *cluster,
@@ -82,7 +83,7 @@ static pw_status run(prepared *s, const pw_allocator *allocator, const pw_catalo
     PW_TRY(prepare(s, allocator, catalogue, desc, options, file, line, arena, error));
     pw_session_result ran;
     PW_TRY(pw_machine_run(&s->machine, allocator, options, s->job, arena, &ran, error));
-    fill_result(s, &ran, result);
+    fill_result(s, &ran, arena, result);
     PW_TRY(pw_step_interval(catalogue, result->device, s->job, ran.home, s->machine.clock_ratio, PW_STEP_RECOMMENDER,
                             result->step_s, result->compute_s, arena, &result->interval, error));
     return write_notes(s, arena, result, error);

@@ -1,0 +1,380 @@
+/* Clocks as a fixed point of runs. */
+#include "models/workload/power_loop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/random.h"
+
+enum {
+    MOST_RUNS = 6,
+    BINS = 512,
+    DIES = 1000,   /* drawn to find the means of die classes */
+    MOST_CLASSES = 16
+};
+#define FIRST_BIN_S 1e-3
+#define SAME_CLOCK 1e-3 /* relative */
+#define ENERGY_LAW 1e-9
+
+typedef struct group {
+    uint32_t program, die_class, gpus;
+    double clock_ratio, next; /* of this run; of the next one */
+    pw_gpu_settled settled;
+    pw_gpu_watts watts;       /* sums over GPUs */
+    bool seen;
+} group;
+
+struct pw_power_loop {
+    pw_allocator allocator;
+    pw_arena *arena;
+    pw_gpu_power *model;
+    pw_gpu_limits limits;
+    double temperature_C, cap_W;
+    double average_s, sample_s;
+    uint32_t die_classes;
+    pw_gpu_die dies[MOST_CLASSES];
+    group *groups; /* [programs x die classes] */
+    uint32_t group_count;
+    double *clocks;
+    const pw_job *job;
+    pw_arena *results;        /* of the run under way */
+    pw_power_result *power;
+};
+
+static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the power of a run"); }
+
+/* --- What was said ------------------------------------------------------------------------------------------------- */
+
+static pw_status read_controller(pw_power_loop *loop, const pw_catalogue *catalogue, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "power-controller", &table, error));
+    int row = pw_table_find_row(table, "default");
+    if (row < 0)
+        return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "add a row with that name", "there is no row 'default'");
+    loop->average_s = pw_table_number_of(table, (size_t)row, "average");
+    loop->sample_s = pw_table_number_of(table, (size_t)row, "sample");
+    if (!(loop->average_s > 0 && loop->average_s <= 100 && loop->sample_s > 0 && loop->sample_s <= 100))
+        return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, (size_t)row), NULL,
+                       "average and sample are times above 0 and up to 100 s");
+    return PW_OK;
+}
+
+static pw_status read_limits(pw_power_loop *loop, const pw_catalogue *catalogue, const pw_power_desc *desc, pw_error *error) {
+    const pw_gpu_power_figures *figures = pw_gpu_power_figures_of(loop->model);
+    loop->temperature_C = figures->reference_C;
+    loop->cap_W = figures->tdp_W;
+    loop->die_classes = 1;
+    if (!desc) return PW_OK;
+    if (!isnan(desc->temperature_C)) loop->temperature_C = desc->temperature_C;
+    if (!isnan(desc->cap_W)) loop->cap_W = loop->limits.cap_W = desc->cap_W;
+    if (!isnan(desc->clock_Hz)) loop->limits.clock_ratio = desc->clock_Hz / figures->reference_Hz;
+    if (desc->profile && *desc->profile)
+        PW_TRY(pw_gpu_power_profile(catalogue, loop->model, desc->profile, &loop->limits.profile, error));
+    loop->die_classes = (uint32_t)desc->die_classes;
+    if (loop->temperature_C >= figures->shutdown_C)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "power.temperature %g degC: %s shuts down at %g degC", loop->temperature_C,
+                       pw_gpu_power_device(loop->model)->name, figures->shutdown_C);
+    return pw_gpu_power_check_limits(loop->model, &loop->limits, error);
+}
+
+/* --- Dies ---------------------------------------------------------------------------------------------------------- */
+
+static int by_dynamic(const void *a, const void *b) {
+    double x = ((const pw_gpu_die *)a)->dynamic, y = ((const pw_gpu_die *)b)->dynamic;
+    return x < y ? -1 : x > y;
+}
+
+/* Classes are equal parts of many dies in order of what they switch; each is represented by its mean. */
+static pw_status make_dies(pw_power_loop *loop, uint64_t seed, pw_error *error) {
+    loop->dies[0] = pw_gpu_die_nominal;
+    if (loop->die_classes == 1) return PW_OK;
+    pw_gpu_die *drawn = pw_arena_alloc(loop->arena, DIES * sizeof *drawn);
+    if (!drawn) return no_memory(error);
+    for (uint32_t i = 0; i < DIES; i++) drawn[i] = pw_gpu_die_draw(loop->model, seed, i);
+    qsort(drawn, DIES, sizeof *drawn, by_dynamic);
+    for (uint32_t c = 0; c < loop->die_classes; c++) {
+        uint32_t first = c * DIES / loop->die_classes, end = (c + 1) * DIES / loop->die_classes;
+        pw_gpu_die sum = {0, 0};
+        for (uint32_t i = first; i < end; i++) {
+            sum.still += drawn[i].still;
+            sum.dynamic += drawn[i].dynamic;
+        }
+        loop->dies[c] = (pw_gpu_die){sum.still / (end - first), sum.dynamic / (end - first)};
+    }
+    return PW_OK;
+}
+
+/* Every node holds the same classes at the same places, shuffled by the seed, so that equal nodes stay equal and fold. */
+static pw_status group_ranks(pw_power_loop *loop, const pw_cluster *cluster, uint64_t seed, pw_job *job, pw_error *error) {
+    uint32_t places = pw_cluster_gpus_per_node(cluster), k = loop->die_classes;
+    uint32_t *class_of_place = pw_arena_alloc(loop->arena, (places + (size_t)1) * sizeof *class_of_place);
+    uint32_t *groups = pw_arena_alloc(loop->arena, (job->ranks + (size_t)1) * sizeof *groups);
+    loop->group_count = job->program_count * k;
+    loop->groups = pw_arena_alloc(loop->arena, (loop->group_count + (size_t)1) * sizeof *loop->groups);
+    loop->clocks = pw_arena_alloc(loop->arena, (loop->group_count + (size_t)1) * sizeof *loop->clocks);
+    if (!class_of_place || !groups || !loop->groups || !loop->clocks) return no_memory(error);
+    for (uint32_t p = 0; p < places; p++) class_of_place[p] = p % k;
+    pw_random random = pw_random_stream(seed, "die places", 0);
+    for (uint32_t p = places; p > 1; p--) {
+        uint32_t other = (uint32_t)pw_random_below(&random, p), kept = class_of_place[p - 1];
+        class_of_place[p - 1] = class_of_place[other];
+        class_of_place[other] = kept;
+    }
+    for (uint32_t g = 0; g < loop->group_count; g++) loop->groups[g] = (group){.program = g / k, .die_class = g % k};
+    for (uint32_t r = 0; r < job->ranks; r++) {
+        groups[r] = job->program_of_rank[r] * k + class_of_place[job->gpu_of_rank[r] % places];
+        loop->groups[groups[r]].gpus++;
+    }
+    job->clock_group_of_rank = groups;
+    job->clock_groups = loop->group_count;
+    return PW_OK;
+}
+
+pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
+                               const pw_power_desc *desc, uint64_t seed, pw_arena *arena, pw_job *job, pw_power_loop **result,
+                               pw_error *error) {
+    *result = NULL;
+    pw_power_loop *loop = pw_arena_alloc(arena, sizeof *loop);
+    if (!loop) return no_memory(error);
+    loop->allocator = allocator ? *allocator : *pw_allocator_default();
+    loop->arena = arena;
+    loop->job = job;
+    PW_TRY(pw_gpu_power_create(&loop->allocator, catalogue, pw_cluster_device(cluster)->name, &loop->model, error));
+    *result = loop; /* from here on the caller destroys it */
+    PW_TRY(read_controller(loop, catalogue, error));
+    PW_TRY(read_limits(loop, catalogue, desc, error));
+    PW_TRY(make_dies(loop, seed, error));
+    return group_ranks(loop, cluster, seed, job, error);
+}
+
+void pw_power_loop_destroy(pw_power_loop *loop) {
+    if (loop) pw_gpu_power_destroy(loop->model);
+}
+
+/* --- Clocks from a run --------------------------------------------------------------------------------------------- */
+
+/* How long the load of a class takes at another clock: its segments stretch, overlapped as they were; pauses stay. */
+typedef struct class_time {
+    const pw_executor *executor;
+    uint32_t class;
+    double overlap, pauses_s;
+} class_time;
+
+static double time_of(void *context, double clock_ratio) {
+    const class_time *t = context;
+    double compute_s;
+    if (pw_executor_compute_at(t->executor, t->class, clock_ratio, &compute_s, NULL) != PW_OK) return t->pauses_s;
+    return t->overlap * compute_s + t->pauses_s;
+}
+
+static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, uint32_t class, group *of, pw_error *error) {
+    pw_effort effort = pw_executor_effort(executor, class);
+    double alone_s;
+    PW_TRY(pw_executor_compute_at(executor, class, of->clock_ratio, &alone_s, error));
+    class_time time = {.executor = executor, .class = class, .pauses_s = effort.active_s - effort.compute_s};
+    if (alone_s > 0) time.overlap = effort.compute_s / alone_s;
+    pw_gpu_load load = {.work = effort.work, .span_s = time_of(&time, 1), .time_of = time_of, .context = &time};
+    if (!(load.span_s > 0)) { /* computes nothing */
+        load = (pw_gpu_load){.work = {.link_bytes = effort.work.link_bytes, .memory_bytes = effort.work.memory_bytes},
+                             .span_s = effort.span_s > 0 ? effort.span_s : 1};
+    }
+    load.work.busy_s = load.span_s; /* a cap sees pauses as they are averaged, and nothing else */
+    of->settled = pw_gpu_power_settle(loop->model, &load, &loop->limits, loop->temperature_C, loop->dies[of->die_class]);
+    of->next = of->settled.clock_ratio;
+    of->seen = true;
+    return PW_OK;
+}
+
+static pw_gpu_watts watts_of(const pw_power_loop *loop, const group *of, const pw_gpu_work *work, double span_s) {
+    const pw_gpu_power_state state = {of->clock_ratio, loop->temperature_C, loop->dies[of->die_class]};
+    return pw_gpu_power_watts(loop->model, &state, work, span_s);
+}
+
+static void add_watts(pw_gpu_watts *sum, const pw_gpu_watts *watts, double factor) {
+    sum->total += factor * watts->total;
+    sum->idle += factor * watts->idle;
+    sum->leakage += factor * watts->leakage;
+    sum->active += factor * watts->active;
+    sum->tensor += factor * watts->tensor;
+    sum->vector += factor * watts->vector;
+    sum->memory += factor * watts->memory;
+    sum->link += factor * watts->link;
+}
+
+/* --- Watts over time ----------------------------------------------------------------------------------------------- */
+
+typedef struct sample {
+    double watts, gpus;
+} sample;
+
+static int by_watts(const void *a, const void *b) {
+    double x = ((const sample *)a)->watts, y = ((const sample *)b)->watts;
+    return x < y ? -1 : x > y;
+}
+
+/* Joules of a periodic series of bins from the start of bin 0 until `at` seconds; the last bin ends with the span. */
+static double until(const double *energy, uint32_t bins, double bin_s, double span_s, double at) {
+    double periods = floor(at / span_s), rest = at - periods * span_s;
+    uint32_t whole = (uint32_t)(rest / bin_s);
+    if (whole >= bins) whole = bins - 1;
+    double begin = whole * bin_s, length = whole + 1 < bins ? bin_s : span_s - begin, part = length > 0 ? (rest - begin) / length : 0;
+    return periods * energy[bins] + energy[whole] + (part < 1 ? part : 1) * (energy[whole + 1] - energy[whole]);
+}
+
+/* The run repeats, so windows go on behind its end. samples: [bins]. */
+static void sample_windows(const double *energy, uint32_t bins, double bin_s, double span_s, double window_s, double gpus, sample *samples) {
+    for (uint32_t b = 0; b < bins; b++) {
+        double from = b * bin_s;
+        samples[b] = (sample){(until(energy, bins, bin_s, span_s, from + window_s) - until(energy, bins, bin_s, span_s, from)) / window_s, gpus};
+    }
+}
+
+static double quantile(const sample *sorted, size_t count, double q) {
+    double all = 0, sum = 0;
+    for (size_t i = 0; i < count; i++) all += sorted[i].gpus;
+    for (size_t i = 0; i < count; i++) {
+        sum += sorted[i].gpus;
+        if (sum >= q * all) return sorted[i].watts;
+    }
+    return count ? sorted[count - 1].watts : 0;
+}
+
+/* Energy of one class over bins, as a running sum in energy[bins + 1]; adds its watts to those of all GPUs. */
+static double add_bins(const pw_power_loop *loop, const group *of, const pw_gpu_work *work, uint32_t bins, double bin_s, double span_s,
+                       double gpus, double *all_W, double *energy) {
+    energy[0] = 0;
+    for (uint32_t b = 0; b < bins; b++) {
+        double length = b + 1 < bins ? bin_s : span_s - b * bin_s;
+        double watts = length > 0 ? watts_of(loop, of, &work[b], length).total : 0;
+        energy[b + 1] = energy[b] + watts * (length > 0 ? length : 0);
+        all_W[b] += gpus * watts;
+    }
+    return energy[bins];
+}
+
+static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_sim *sim, pw_error *error) {
+    pw_power_result *power = loop->power;
+    uint32_t classes = pw_executor_class_count(executor), bins;
+    double bin_s, gpus = 0, rounds = pw_executor_rounds(executor) ? pw_executor_rounds(executor) : 1;
+    pw_executor_effort_bins(executor, 0, &bins, &bin_s);
+    sample *samples = pw_arena_alloc(loop->results, ((size_t)classes * bins + 1) * sizeof *samples);
+    double *energy = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *energy);
+    double *all_W = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *all_W);
+    if (!samples || !energy || !all_W) return no_memory(error);
+    for (uint32_t c = 0; c < classes; c++) {
+        const pw_rank_class *class = pw_executor_class(executor, c);
+        group *of = &loop->groups[loop->job->clock_group_of_rank[class->representative]];
+        pw_effort effort = pw_executor_effort(executor, c);
+        if (!(effort.span_s > 0)) continue;
+        pw_gpu_watts watts = watts_of(loop, of, &effort.work, effort.span_s);
+        const pw_gpu_work *work = pw_executor_effort_bins(executor, c, &bins, &bin_s);
+        double joules = add_bins(loop, of, work, bins, bin_s, effort.span_s, class->multiplicity, all_W, energy);
+        PW_LAW(sim, fabs(joules - watts.total * effort.span_s) <= ENERGY_LAW * joules, "energy",
+               "%.17g J over time, %.17g J from all that was done, of a GPU of \"%s\"", joules, watts.total * effort.span_s,
+               loop->job->programs[class->program].name);
+        add_watts(&of->watts, &watts, class->multiplicity);
+        sample_windows(energy, bins, bin_s, effort.span_s, loop->sample_s, class->multiplicity, samples + (size_t)c * bins);
+        power->span_s = effort.span_s;
+        power->energy_J += joules * class->multiplicity;
+        gpus += class->multiplicity;
+    }
+    qsort(samples, (size_t)classes * bins, sizeof *samples, by_watts);
+    power->mean_W = power->span_s > 0 ? power->energy_J / power->span_s / gpus : 0;
+    power->span_s /= rounds;
+    power->energy_J /= rounds;
+    power->p95_W = quantile(samples, (size_t)classes * bins, 0.95);
+    power->peak_W = quantile(samples, (size_t)classes * bins, 1);
+    power->bins_W = all_W;
+    power->bin_count = bins;
+    power->bin_s = bin_s;
+    return pw_sim_error(sim)->status == PW_OK ? PW_OK : (error ? (*error = *pw_sim_error(sim)).status : pw_sim_error(sim)->status);
+}
+
+static pw_status observe(void *object, const pw_executor *executor, pw_sim *sim, pw_error *error) {
+    pw_power_loop *loop = object;
+    for (uint32_t g = 0; g < loop->group_count; g++) {
+        loop->groups[g].seen = false;
+        loop->groups[g].watts = (pw_gpu_watts){0};
+    }
+    *loop->power = (pw_power_result){.runs = loop->power->runs + 1};
+    for (uint32_t c = 0; c < pw_executor_class_count(executor); c++) {
+        group *of = &loop->groups[loop->job->clock_group_of_rank[pw_executor_class(executor, c)->representative]];
+        if (!of->seen) PW_TRY(settle(loop, executor, c, of, error));
+    }
+    return measure(loop, executor, sim, error);
+}
+
+/* --- Runs ---------------------------------------------------------------------------------------------------------- */
+
+static pw_status fill(pw_power_loop *loop, const char *provenance, pw_power_result *power, pw_error *error) {
+    pw_power_group *groups = pw_arena_alloc(loop->results, (loop->group_count + (size_t)1) * sizeof *groups);
+    if (!groups) return no_memory(error);
+    double gpus = 0;
+    power->lowest_ratio = INFINITY;
+    for (uint32_t g = 0; g < loop->group_count; g++) {
+        const group *of = &loop->groups[g];
+        if (!of->gpus) continue;
+        pw_power_group *to = &groups[power->group_count++];
+        *to = (pw_power_group){.program = loop->job->programs[of->program].name, .die_class = of->die_class, .gpus = of->gpus,
+                               .clock_ratio = of->clock_ratio, .reason = of->settled.reason, .over_cap = of->settled.over_cap};
+        add_watts(&to->watts, &of->watts, 1.0 / of->gpus);
+        power->by_reason[to->reason] += of->gpus;
+        power->clock_ratio += of->gpus * of->clock_ratio;
+        if (of->clock_ratio < power->lowest_ratio) power->lowest_ratio = of->clock_ratio;
+        gpus += of->gpus;
+    }
+    power->clock_ratio /= gpus;
+    power->groups = groups;
+    power->sample_s = loop->sample_s;
+    power->cap_W = loop->cap_W;
+    power->temperature_C = loop->temperature_C;
+    power->reference_Hz = pw_gpu_power_figures_of(loop->model)->reference_Hz;
+    power->provenance = pw_arena_text(loop->results, provenance);
+    return power->provenance ? PW_OK : no_memory(error);
+}
+
+/* True when the clocks of the run are those that its load allows; else takes the latter over. */
+static bool holds(pw_power_loop *loop) {
+    bool same = true;
+    for (uint32_t g = 0; g < loop->group_count; g++)
+        if (loop->groups[g].seen && fabs(loop->groups[g].next - loop->groups[g].clock_ratio) > SAME_CLOCK * loop->groups[g].next) same = false;
+    for (uint32_t g = 0; !same && g < loop->group_count; g++) {
+        if (loop->groups[g].seen) loop->groups[g].clock_ratio = loop->groups[g].next;
+        loop->clocks[g] = loop->groups[g].clock_ratio;
+    }
+    return same;
+}
+
+pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config, const pw_job *job, pw_arena *arena,
+                            pw_session_result *result, pw_power_result *power, pw_error *error) {
+    const pw_effort_config effort = {.average_s = loop->average_s, .bins = BINS, .bin_s = FIRST_BIN_S};
+    pw_session_config own = *config;
+    const bool again = config->sink_count > 0 || config->runner;
+    own.effort = &effort;
+    own.clock_of_group = loop->clocks;
+    own.observe = observe;
+    own.observer = loop;
+    own.sink_count = 0;
+    own.runner = NULL;
+    loop->job = job;
+    loop->results = arena;
+    loop->power = power;
+    *power = (pw_power_result){0};
+    for (uint32_t g = 0; g < loop->group_count; g++) loop->clocks[g] = loop->groups[g].clock_ratio = config->clock_ratio;
+    bool settled = false;
+    for (uint32_t run = 0; run < MOST_RUNS && !settled; run++) {
+        PW_TRY(pw_session_run(&own, job, arena, result, error));
+        settled = holds(loop);
+    }
+    if (again) {
+        own.sink_count = config->sink_count;
+        own.runner = config->runner;
+        PW_TRY(pw_session_run(&own, job, arena, result, error));
+    }
+    return fill(loop, pw_gpu_power_provenance(loop->model), power, error);
+}
+
+void pw_power_loop_note(const pw_power_result *power, pw_notes *notes) {
+    pw_note(notes, "Clocks come from power: cap %g W, dies at %g degC; %s.", power->cap_W, power->temperature_C, power->provenance);
+}

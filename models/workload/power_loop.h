@@ -1,0 +1,58 @@
+/* The closed loop of power in a run: what GPUs do -> watts -> clock under their limits -> time of kernels -> what they do.
+ *
+ * Steady mode finds the fixed point: a run at some clock counts what each GPU does (models/program/effort.h); the power model says
+ * at which clock that load stays within the limits; the job runs again at that clock, until nothing changes. Work does not
+ * hang on the clock and the time of kernels is known at every clock, so two or three runs are enough. Every kind of GPU (program,
+ * class of dies) has a clock of its own; those that wait for others draw less and run faster.
+ *
+ * A cap acts on an average over about a tenth of a second (table power-controller), so the load that it sees is the
+ * work over the time of computation and what the average sees of each pause; a long bubble is no rest.
+ */
+#ifndef PW_MODELS_WORKLOAD_POWER_LOOP_H
+#define PW_MODELS_WORKLOAD_POWER_LOOP_H
+
+#include "models/node/power_desc.h"
+#include "models/power/gpu_power.h"
+#include "models/workload/notes.h"
+#include "models/workload/session.h"
+
+/* GPUs that hold one clock. */
+typedef struct pw_power_group {
+    const char *program;
+    uint32_t die_class, gpus;
+    double clock_ratio;          /* mean over the run in dynamic mode */
+    pw_clock_reason reason;
+    bool over_cap;
+    pw_gpu_watts watts;          /* of one GPU, means over the run */
+} pw_power_group;
+
+typedef struct pw_power_result {
+    double span_s;               /* of one repetition of the run, with the gap behind it */
+    double energy_J;             /* of all GPUs over it */
+    double mean_W, p95_W, peak_W; /* of one GPU, over GPUs and windows of sample_s; the mean: over all time */
+    double sample_s;
+    double clock_ratio, lowest_ratio; /* mean over GPUs; of the slowest */
+    double reference_Hz, cap_W, temperature_C;
+    uint32_t by_reason[PW_CLOCK_REASON_COUNT]; /* GPUs */
+    const pw_power_group *groups;
+    uint32_t group_count, runs;
+    const char *provenance;
+    /* Watts of all GPUs together over time: [bin_count], each bin_s long. */
+    const double *bins_W;
+    uint32_t bin_count;
+    double bin_s;
+} pw_power_result;
+
+typedef struct pw_power_loop pw_power_loop;
+/* Resolves what the user said; sets the job's clock groups. desc NULL: the defaults. seed: of the dies. Everything lies in arena. The
+ * catalogue, cluster and job outlive it. Errors: no parameters for the device; limits out of its range; an unknown profile. */
+pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
+                               const pw_power_desc *desc, uint64_t seed, pw_arena *arena, pw_job *job, pw_power_loop **loop,
+                               pw_error *error);
+void pw_power_loop_destroy(pw_power_loop *loop); /* NULL is fine */
+/* Runs the job until clocks hold, then, when somebody listens or it runs beside others, once more at those. */
+pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config, const pw_job *job, pw_arena *arena,
+                            pw_session_result *result, pw_power_result *power, pw_error *error);
+void pw_power_loop_note(const pw_power_result *power, pw_notes *notes);
+
+#endif
