@@ -241,6 +241,12 @@ pw_gpu_settled pw_gpu_power_settle(const pw_gpu_power *model, const pw_gpu_load 
         result.clock_ratio = g->min_ratio + low * g->step_ratio;
         result.over_cap = watts_at(&s, result.clock_ratio, false).total > allowed_W;
     }
+    result.mean_ratio = result.clock_ratio;
+    if (result.reason == PW_CLOCK_REASON_SW_POWER_CAP && !result.over_cap) {
+        double below_W = watts_at(&s, result.clock_ratio, false).total;
+        double above_W = watts_at(&s, result.clock_ratio + g->step_ratio, false).total;
+        result.mean_ratio += g->step_ratio * (allowed_W - below_W) / (above_W - below_W);
+    }
     result.span_s = span_at(&s, result.clock_ratio);
     result.watts = watts_at(&s, result.clock_ratio, true);
     return result;

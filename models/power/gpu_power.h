@@ -127,6 +127,8 @@ typedef struct pw_gpu_load {
 
 typedef struct pw_gpu_settled {
     double clock_ratio, span_s;
+    double mean_ratio;           /* under a cap the controller goes to and fro between that step and the next: mean of the clock when power
+                                    is just what is allowed; else clock_ratio */
     pw_gpu_watts watts;          /* at that clock */
     pw_clock_reason reason;
     bool over_cap;               /* the lowest clock still draws more than the cap */

@@ -140,6 +140,8 @@ pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue
     loop->allocator = allocator ? *allocator : *pw_allocator_default();
     loop->arena = arena;
     loop->job = job;
+    if (desc && desc->mode == PW_POWER_DYNAMIC)
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "take power.mode = \"steady\"", "power.mode \"dynamic\" is not for this job");
     PW_TRY(pw_gpu_power_create(&loop->allocator, catalogue, pw_cluster_device(cluster)->name, &loop->model, error));
     *result = loop; /* from here on the caller destroys it */
     PW_TRY(read_controller(loop, catalogue, error));
@@ -181,7 +183,7 @@ static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, 
     }
     load.work.busy_s = load.span_s; /* a cap sees pauses as they are averaged, and nothing else */
     of->settled = pw_gpu_power_settle(loop->model, &load, &loop->limits, loop->temperature_C, loop->dies[of->die_class]);
-    of->next = of->settled.clock_ratio;
+    of->next = of->settled.mean_ratio;
     of->seen = true;
     return PW_OK;
 }
