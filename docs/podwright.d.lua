@@ -22,6 +22,7 @@
 ---@field more? podwright.nodes[] nodes of other types on the same network, numbered after those above
 ---@field network? podwright.network switches and cables between nodes
 ---@field communication? podwright.communication the library that runs collectives and messages
+---@field power? podwright.power limits and governor of the GPUs; left out: sustained clocks, and no power is reported
 ---@overload fun(fields: table): podwright.cluster
 
 ---@class podwright.node One server: its GPUs, how they are joined, and its network ports
@@ -114,6 +115,17 @@
 ---@field launch? "process_per_gpu"|"threads"|"process_for_all"|"graph"|"kernel_only"|"xla" how the host starts operations: it adds to every start, and decides where point-to-point messages change protocol
 ---@field stack? string software below the library between nodes, a row of network-stacks ("rdma", "efa", "tcpxo", "socket"); left out: that of the node's ports
 ---@overload fun(fields: table): podwright.communication
+
+---@class podwright.power Power of the GPUs: limits, governor, spread of dies
+---@field model? "on"|"off" on: clocks come from power and heat; off: they are the sustained clocks on file, and no power is reported.
+---@field governor? "default"|"fixed"|"cap"|"profile" What holds the clock: default: the limit of the board; fixed: that and a clock; cap: a power cap; profile: a profile of the driver.
+---@field mode? "steady"|"dynamic" steady: one clock for each kind of GPU over the run; dynamic: the controller acts as the run goes.
+---@field cap? podwright.quantity Power cap of each GPU; for governor = "cap".
+---@field clock? podwright.quantity Highest clock of the GPUs; for governor = "fixed". The limit of the board still holds.
+---@field profile? string A row of gpu-power-profiles, e.g. "max-q-training"; for governor = "profile".
+---@field temperature? podwright.quantity Temperature of the GPU dies; left out: that at which their parameters were fitted.
+---@field die_classes? integer Dies that differ, in so many classes, drawn from the seed; 1: all alike, and variability holds how much the slowest loses.
+---@overload fun(fields: table): podwright.power
 
 ---@class podwright.train A training job: model, batch, and how they are split over the GPUs.
 ---@field name? string Name of the job, for reports.
@@ -583,6 +595,10 @@ function o.failure(fields) end
 ---@param fields podwright.communication|string a table of fields, or a name
 ---@return podwright.communication
 function o.communication(fields) end
+---Power of the GPUs: limits, governor, spread of dies
+---@param fields podwright.power|string a table of fields, or a name
+---@return podwright.power
+function o.power(fields) end
 ---A training job: model, batch, and how they are split over the GPUs.
 ---@param fields podwright.train|string a table of fields, or a name
 ---@return podwright.train
