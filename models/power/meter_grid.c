@@ -78,16 +78,16 @@ static pw_grid_finding *find(pw_grid_report *report, double watts, double limit,
     return f;
 }
 
-static pw_status find_range(const pw_series *series, const pw_grid_limits *limits, pw_grid_report *report, pw_error *error) {
+static pw_status find_range(const pw_signal *signal, const pw_grid_limits *limits, pw_grid_report *report, pw_error *error) {
     /* Means over a sliding window are piecewise linear in its place: extremes lie where an edge meets a change. */
     double least = INFINITY, most = -INFINITY, window_s = limits->ramp_window_s;
-    if (window_s > series->end_s)
-        return pw_fail(error, PW_OUT_OF_RANGE, NULL, 0, NULL, "grid_limits.ramp_window of %g s is longer than the signal, %g s", window_s, series->end_s);
-    for (size_t i = 0; i <= series->count; i++)
+    if (window_s > signal->end_s)
+        return pw_fail(error, PW_OUT_OF_RANGE, NULL, 0, NULL, "grid_limits.ramp_window of %g s is longer than the signal, %g s", window_s, signal->end_s);
+    for (size_t i = 0; i <= signal->count; i++)
         for (int edge = 0; edge < 2; edge++) {
-            double from_s = (i < series->count ? series->from_s[i] : series->end_s) - edge * window_s;
-            if (from_s < 0 || from_s + window_s > series->end_s) continue;
-            double mean_W = pw_series_energy_J(series, from_s, from_s + window_s) / window_s;
+            double from_s = (i < signal->count ? signal->from_s[i] : signal->end_s) - edge * window_s;
+            if (from_s < 0 || from_s + window_s > signal->end_s) continue;
+            double mean_W = pw_signal_energy_J(signal, from_s, from_s + window_s) / window_s;
             least = fmin(least, mean_W);
             most = fmax(most, mean_W);
         }
@@ -95,37 +95,37 @@ static pw_status find_range(const pw_series *series, const pw_grid_limits *limit
     return PW_OK;
 }
 
-static pw_status find_band(const pw_series *series, double from_Hz, double to_Hz, double limit, pw_grid_report *report, pw_error *error) {
+static pw_status find_band(const pw_signal *signal, double from_Hz, double to_Hz, double limit, pw_grid_report *report, pw_error *error) {
     pw_spectrum spectrum;
-    PW_TRY(pw_spectrum_make(series, from_Hz, to_Hz, &spectrum, error));
+    PW_TRY(pw_spectrum_make(signal, from_Hz, to_Hz, &spectrum, error));
     pw_band band = pw_spectrum_band(&spectrum, from_Hz, to_Hz);
     pw_spectrum_free(&spectrum);
     snprintf(find(report, band.amplitude_W, limit, band.strongest_Hz)->name, 48, "swing from %g to %g Hz", from_Hz, to_Hz);
     return PW_OK;
 }
 
-static pw_status find_connection(const pw_series *series, double *connection_W, pw_error *error) {
-    const pw_instrument meter = {"a meter of 15 s", fmin(15, series->end_s), fmin(1, series->end_s)};
+static pw_status find_connection(const pw_signal *signal, double *connection_W, pw_error *error) {
+    const pw_instrument meter = {"a meter of 15 s", fmin(15, signal->end_s), fmin(1, signal->end_s)};
     pw_reading_summary summary;
-    PW_TRY(pw_series_summarise(series, &meter, &summary, error));
+    PW_TRY(pw_signal_summarise(signal, &meter, &summary, error));
     *connection_W = summary.most_W;
     return *connection_W > 0 ? PW_OK : pw_fail(error, PW_OUT_OF_RANGE, NULL, 0, "say grid_limits.connection", "the signal has no power");
 }
 
-pw_status pw_grid_check(const pw_series *series, const pw_grid_limits *limits, pw_grid_report *report, pw_error *error) {
+pw_status pw_grid_check(const pw_signal *signal, const pw_grid_limits *limits, pw_grid_report *report, pw_error *error) {
     *report = (pw_grid_report){.connection_W = limits->connection_W};
     pw_ramp ramp;
-    if (isnan(report->connection_W)) PW_TRY(find_connection(series, &report->connection_W, error));
-    PW_TRY(pw_series_ramp(series, limits->ramp_window_s, &ramp, error));
+    if (isnan(report->connection_W)) PW_TRY(find_connection(signal, &report->connection_W, error));
+    PW_TRY(pw_signal_ramp(signal, limits->ramp_window_s, &ramp, error));
     snprintf(find(report, ramp.up_Wps, limits->ramp_up, ramp.up_at_s)->name, 48, "ramp up per s");
     snprintf(find(report, ramp.down_Wps, limits->ramp_down, ramp.down_at_s)->name, 48, "ramp down per s");
-    PW_TRY(find_range(series, limits, report, error));
-    bool has_band = !isnan(limits->amplitude) || limits->band_from_Hz * series->end_s >= 1;
-    if (has_band) PW_TRY(find_band(series, limits->band_from_Hz, limits->band_to_Hz, limits->amplitude, report, error));
+    PW_TRY(find_range(signal, limits, report, error));
+    bool has_band = !isnan(limits->amplitude) || limits->band_from_Hz * signal->end_s >= 1;
+    if (has_band) PW_TRY(find_band(signal, limits->band_from_Hz, limits->band_to_Hz, limits->amplitude, report, error));
     const pw_one_of *bands = limits->bands.items;
     for (uint32_t i = 0; i < limits->bands.count; i++) {
         const pw_grid_band_desc *band = bands[i].record;
-        PW_TRY(find_band(series, band->from_Hz, band->to_Hz, band->amplitude, report, error));
+        PW_TRY(find_band(signal, band->from_Hz, band->to_Hz, band->amplitude, report, error));
     }
     return PW_OK;
 }

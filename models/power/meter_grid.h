@@ -37,6 +37,6 @@ typedef struct pw_grid_report {
     size_t count, broken;
 } pw_grid_report;
 /* A signal that is too short for a ramp or a band that is limited is an error. Messages say grid_limits.FIELD. */
-pw_status pw_grid_check(const pw_series *series, const pw_grid_limits *limits, pw_grid_report *report, pw_error *error);
+pw_status pw_grid_check(const pw_signal *signal, const pw_grid_limits *limits, pw_grid_report *report, pw_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef PW_MODELS_POWER_METER_REPEAT_H
 #define PW_MODELS_POWER_METER_REPEAT_H
 
-#include "models/power/meter_series.h"
+#include "models/power/meter_signal.h"
 
 typedef struct pw_repeat {
     uint32_t nodes, times; /* at least 1 */
@@ -14,6 +14,6 @@ typedef struct pw_repeat {
     uint64_t seed;
 } pw_repeat;
 /* *sum is initialised here and freed by the caller. Law, asserted: energy of the sum = energies of the nodes, to 1e-9. */
-pw_status pw_series_repeat(const pw_series *profile, const pw_repeat *repeat, pw_series *sum, pw_error *error);
+pw_status pw_signal_repeat(const pw_signal *profile, const pw_repeat *repeat, pw_signal *sum, pw_error *error);
 
 #endif

@@ -73,7 +73,7 @@ typedef struct smoother {
     pw_smoothing_result *result;
 } smoother;
 
-static smoother start(const pw_series *load, const pw_smoothing_desc *d, double gpus, pw_smoothing_result *result) {
+static smoother start(const pw_signal *load, const pw_smoothing_desc *d, double gpus, pw_smoothing_result *result) {
     smoother s = {.dt = d->interval_s, .up_W = isnan(d->ramp_up_Wps) ? INFINITY : d->ramp_up_Wps * gpus * d->interval_s,
                   .down_W = isnan(d->ramp_down_Wps) ? INFINITY : d->ramp_down_Wps * gpus * d->interval_s,
                   .floor_W = isnan(d->floor_W) ? 0 : d->floor_W * gpus, .hold_s = d->floor_hold_s,
@@ -144,14 +144,14 @@ static pw_status check_energy(const pw_smoothing_result *r, pw_error *error) {
                    "energy is kept: the grid gives %.12g J, load, burning and store take %.12g", r->grid_J, spent_J);
 }
 
-static pw_status run(const pw_series *load, smoother *s, pw_series *grid, pw_error *error) {
+static pw_status run(const pw_signal *load, smoother *s, pw_signal *grid, pw_error *error) {
     double idle_W, most_W, load_s = 0, began_J = s->store_J;
-    pw_series_range_W(load, &idle_W, &most_W);
+    pw_signal_range_W(load, &idle_W, &most_W);
     uint64_t k = 0;
     for (; load_s < load->end_s * (1 - 1e-12); k++) {
         double to_s = fmin(load_s + s->dt, load->end_s);
-        double asked_W = pw_series_energy_J(load, load_s, to_s) / (to_s - load_s), served_W = act(s, asked_W);
-        PW_TRY(pw_series_put(grid, (double)k * s->dt, s->grid_W, error));
+        double asked_W = pw_signal_energy_J(load, load_s, to_s) / (to_s - load_s), served_W = act(s, asked_W);
+        PW_TRY(pw_signal_put(grid, (double)k * s->dt, s->grid_W, error));
         double share = served_W < asked_W && asked_W > idle_W ? fmax(0, (served_W - idle_W) / (asked_W - idle_W)) : 1;
         load_s += s->dt * share;
         if (k >= MOST_INTERVALS || (double)k * s->dt > MOST_STRETCH * load->end_s)
@@ -161,17 +161,17 @@ static pw_status run(const pw_series *load, smoother *s, pw_series *grid, pw_err
     s->result->stored_J = s->store_J - began_J;
     s->result->delay_s = fmax(0, (double)k * s->dt - load->end_s);
     if (s->result->delay_s < s->dt) s->result->delay_s = 0; /* the last interval is a whole one */
-    return pw_series_end(grid, (double)k * s->dt, error);
+    return pw_signal_end(grid, (double)k * s->dt, error);
 }
 
-pw_status pw_smooth(const pw_series *load, const pw_smoothing_desc *desc, double gpus, pw_series *grid, pw_smoothing_result *result, pw_error *error) {
-    pw_series_init(grid, load->allocator);
+pw_status pw_smooth(const pw_signal *load, const pw_smoothing_desc *desc, double gpus, pw_signal *grid, pw_smoothing_result *result, pw_error *error) {
+    pw_signal_init(grid, load->allocator);
     *result = (pw_smoothing_result){0};
     if (load->end_s / desc->interval_s > MOST_INTERVALS / MOST_STRETCH)
         return pw_fail(error, PW_LIMIT, NULL, 0, "raise it", "smoothing.interval of %g s is too short for a signal of %g s", desc->interval_s, load->end_s);
     smoother s = start(load, desc, gpus, result);
     pw_status status = run(load, &s, grid, error);
     if (status == PW_OK) status = check_energy(result, error);
-    if (status != PW_OK) pw_series_free(grid);
+    if (status != PW_OK) pw_signal_free(grid);
     return status;
 }

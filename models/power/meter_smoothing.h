@@ -14,7 +14,7 @@
 #ifndef PW_MODELS_POWER_METER_SMOOTHING_H
 #define PW_MODELS_POWER_METER_SMOOTHING_H
 
-#include "models/power/meter_series.h"
+#include "models/power/meter_signal.h"
 #include "sim/registry.h"
 
 /* NaN: not there. */
@@ -37,6 +37,6 @@ typedef struct pw_smoothing_result {
 } pw_smoothing_result;
 /* The signal that the grid sees, `gpus` devices of desc under the load; *grid is initialised here and freed by the caller. A load that the limits
  * stretch beyond ten times its length is an error, and so are more than 2^26 intervals. */
-pw_status pw_smooth(const pw_series *load, const pw_smoothing_desc *desc, double gpus, pw_series *grid, pw_smoothing_result *result, pw_error *error);
+pw_status pw_smooth(const pw_signal *load, const pw_smoothing_desc *desc, double gpus, pw_signal *grid, pw_smoothing_result *result, pw_error *error);
 
 #endif

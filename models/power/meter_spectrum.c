@@ -50,9 +50,9 @@ static void take_lines(const double *bins, pw_spectrum *spectrum) {
         spectrum->amplitude_W[k] = floor(spectrum->amplitude_W[k] / largest * 1e9 + 0.5) * (largest / 1e9);
 }
 
-pw_status pw_spectrum_make(const pw_series *series, double from_Hz, double to_Hz, pw_spectrum *spectrum, pw_error *error) {
-    double length_s = series->end_s, wanted = BINS_PER_PERIOD * to_Hz * length_s;
-    *spectrum = (pw_spectrum){.allocator = series->allocator, .spacing_Hz = 1 / length_s, .bins = 2 * BINS_PER_PERIOD};
+pw_status pw_spectrum_make(const pw_signal *signal, double from_Hz, double to_Hz, pw_spectrum *spectrum, pw_error *error) {
+    double length_s = signal->end_s, wanted = BINS_PER_PERIOD * to_Hz * length_s;
+    *spectrum = (pw_spectrum){.allocator = signal->allocator, .spacing_Hz = 1 / length_s, .bins = 2 * BINS_PER_PERIOD};
     if (!(from_Hz > 0) || !(to_Hz >= from_Hz) || from_Hz * length_s < 1 - 1e-9)
         return pw_fail(error, PW_OUT_OF_RANGE, NULL, 0, "a longer signal shows slower swings", "a spectrum from %g Hz needs a signal of %g s; this one has %g s",
                        from_Hz, 1 / from_Hz, length_s);
@@ -61,15 +61,15 @@ pw_status pw_spectrum_make(const pw_series *series, double from_Hz, double to_Hz
         return pw_fail(error, PW_LIMIT, NULL, 0, "look at a shorter part of it", "a spectrum up to %g Hz of %g s takes %.3g bins of at most %d", to_Hz, length_s,
                        wanted, MOST_BINS);
     const pw_instrument bin = {"bin", length_s / (double)spectrum->bins, length_s / (double)spectrum->bins};
-    double *bins = pw_alloc(series->allocator, spectrum->bins * sizeof *bins);
+    double *bins = pw_alloc(signal->allocator, spectrum->bins * sizeof *bins);
     spectrum->first = (size_t)ceil(from_Hz * length_s * (1 - 1e-12));
     spectrum->count = (size_t)floor(to_Hz * length_s * (1 + 1e-12)) - spectrum->first + 1;
-    spectrum->amplitude_W = pw_alloc(series->allocator, spectrum->count * sizeof *spectrum->amplitude_W);
+    spectrum->amplitude_W = pw_alloc(signal->allocator, spectrum->count * sizeof *spectrum->amplitude_W);
     pw_status status = bins && spectrum->amplitude_W ? PW_OK : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a spectrum");
     if (status == PW_OK) {
-        PW_CHECK(pw_series_readings(series, &bin) == spectrum->bins);
-        pw_series_read(series, &bin, bins);
-        double mean_W = pw_series_mean_W(series), sum = 0;
+        PW_CHECK(pw_signal_readings(signal, &bin) == spectrum->bins);
+        pw_signal_read(signal, &bin, bins);
+        double mean_W = pw_signal_mean_W(signal), sum = 0;
         for (size_t i = 0; i < spectrum->bins; i++) {
             bins[i] -= mean_W;
             sum += bins[i] * bins[i];
@@ -79,7 +79,7 @@ pw_status pw_spectrum_make(const pw_series *series, double from_Hz, double to_Hz
         if (status == PW_OK) status = check_parseval(bins, spectrum->bins, spectrum->variance_W2, mean_W, error);
         if (status == PW_OK) take_lines(bins, spectrum);
     }
-    if (bins) pw_free(series->allocator, bins, spectrum->bins * sizeof *bins);
+    if (bins) pw_free(signal->allocator, bins, spectrum->bins * sizeof *bins);
     if (status != PW_OK) {
         if (!spectrum->amplitude_W) spectrum->count = 0;
         pw_spectrum_free(spectrum);

@@ -7,7 +7,7 @@
 #ifndef PW_MODELS_POWER_METER_SPECTRUM_H
 #define PW_MODELS_POWER_METER_SPECTRUM_H
 
-#include "models/power/meter_series.h"
+#include "models/power/meter_signal.h"
 
 /* Line k, from 0, has frequency (first + k) x spacing_Hz and the amplitude (half of peak to peak) of a sine in W. */
 typedef struct pw_spectrum {
@@ -21,7 +21,7 @@ typedef struct pw_spectrum {
 
 /* Lines from from_Hz to to_Hz. The signal must hold one period of from_Hz at least; a signal with more than 2^24 bins is refused. The
  * caller frees the spectrum. A broken law is PW_LAW. */
-pw_status pw_spectrum_make(const pw_series *series, double from_Hz, double to_Hz, pw_spectrum *spectrum, pw_error *error);
+pw_status pw_spectrum_make(const pw_signal *signal, double from_Hz, double to_Hz, pw_spectrum *spectrum, pw_error *error);
 void pw_spectrum_free(pw_spectrum *spectrum);
 
 typedef struct pw_band {

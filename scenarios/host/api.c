@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "models/collective/description.h"
+#include "models/operations/load_trace.h"
+#include "models/power/meter.h"
 #include "models/workload/convnet/convnet.h"
 #include "models/workload/recommender/recommender.h"
 #include "models/workload/train.h"
@@ -85,7 +87,10 @@ static pw_status load_recommender(const pw_catalogue *catalogue, const char *nam
 
 static const pw_preset_kind preset_kinds[] = {{&pw_model_kind, "models", load_model, import_model},
                                               {&pw_image_model_kind, "convnets", load_image_model, NULL},
-                                              {&pw_recommender_model_kind, "recommenders", load_recommender, NULL}};
+                                              {&pw_recommender_model_kind, "recommenders", load_recommender, NULL},
+                                              {&pw_load_phase_kind, "load-phases", pw_load_phase_preset, NULL},
+                                              {&pw_grid_limits_kind, "grid-limits", pw_grid_limits_preset, NULL},
+                                              {&pw_smoothing_kind, "power-smoothing", pw_smoothing_preset, NULL}};
 
 const pw_preset_kind *pw_api_presets(const pw_kind *kind) {
     for (size_t i = 0; i < sizeof preset_kinds / sizeof *preset_kinds; i++)

@@ -53,6 +53,7 @@ typedef struct pw_job_kind {
     X(pw_job_collective, pw_collective_job_kind) \
     X(pw_job_background, pw_background_kind) \
     X(pw_job_traffic, pw_traffic_kind) \
+    X(pw_job_load_trace, pw_load_trace_kind) \
     X(pw_job_facility, pw_facility_kind)
 
 extern const pw_job_kind *const pw_job_kinds[];     /* ends with NULL */
