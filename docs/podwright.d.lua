@@ -9,9 +9,9 @@
 ---@class podwright.scenario A cluster and what runs on it: what a file returns.
 ---@field name? string Title of the report; without one, the name of the file.
 ---@field cluster podwright.cluster The cluster that the job runs on.
----@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.facility What runs on the cluster; a scenario without a job can be described, not run.
+---@field job? podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.load_trace|podwright.facility What runs on the cluster; a scenario without a job can be described, not run.
 ---@field algorithms? podwright.algorithm[] Algorithms of one's own for `podwright collective --algorithm NAME`.
----@field jobs? (podwright.job_on|podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.facility)[] Several jobs side by side, instead of job; each on nodes of its own.
+---@field jobs? (podwright.job_on|podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.load_trace|podwright.facility)[] Several jobs side by side, instead of job; each on nodes of its own.
 ---@field events? podwright.fail[] What fails while they run.
 ---@overload fun(fields: table): podwright.scenario
 
@@ -445,6 +445,47 @@
 ---@field links? integer How many of the busiest links the result lists.
 ---@overload fun(fields: table): podwright.traffic
 
+---@class podwright.load_trace A changing load on the GPUs of a cluster over seconds to hours: clock, watts and heat of each.
+---@field name? string Name of the trace, for reports.
+---@field lasts? podwright.quantity How long it lasts.
+---@field aggregate? podwright.quantity How often temperatures are looked at and nodes, racks and the site are summed.
+---@field rack_nodes? integer Nodes in a rack.
+---@field loads? podwright.load[] Loads on given nodes.
+---@field file? string CSV of changes: time_s, node, nodes, phase (a row of load-phases), sorted by time; nodes keep a phase until the next row.
+---@field random? podwright.random_jobs Jobs drawn at random, by --seed.
+---@field tolerance? number Kelvin by which a die may warm or cool before its clock and watts are settled again.
+---@field dies? boolean Dies differ in leakage and switching power, drawn by --seed; false: all are nominal.
+---@overload fun(fields: table): podwright.load_trace
+
+---@class podwright.load Phases of work over and over on some nodes.
+---@field name? string Name of the load.
+---@field phases podwright.load_phase[] What the GPUs do, one phase after the other, over and over.
+---@field first_node? integer First of its nodes, counted from 0.
+---@field nodes? integer How many nodes; 0: all from first_node on.
+---@field start? podwright.quantity When it begins; before, the nodes are idle.
+---@field lasts? podwright.quantity How long it lasts; left out: to the end.
+---@field shift? podwright.quantity It begins so far into its cycle of phases.
+---@overload fun(fields: table): podwright.load
+
+---@class podwright.load_phase A rate of work of a GPU for a while.
+---@field name? string A row of the table load-phases, whose figures the other fields replace.
+---@field lasts? podwright.quantity How long the phase lasts.
+---@field tensor? number Matrix arithmetic, as a share of the peak at this precision.
+---@field precision? "fp32"|"tf32"|"fp16"|"bf16"|"fp8"|"fp4" Precision of the matrix arithmetic.
+---@field vector? number Other arithmetic, as a share of the peak at fp32 without matrix units.
+---@field memory? number Traffic of the GPU's memory, as a share of its bandwidth.
+---@field link? number Traffic over NVLink (without it PCIe), as a share of the bandwidth of one direction.
+---@field busy? number Share of the time in which a kernel is resident.
+---@field compute? number Share of the time that arithmetic takes and a slower clock stretches; at most busy.
+---@overload fun(fields: table): podwright.load_phase
+
+---@class podwright.random_jobs Jobs drawn at random: where, when and what.
+---@field nodes? number Nodes of a job: mean of a geometric distribution.
+---@field lasts? podwright.quantity How long a job lasts: mean of an exponential distribution.
+---@field share? number Share of the nodes in use at most.
+---@field mix podwright.load[] What a job may do, each as likely: phases of these loads.
+---@overload fun(fields: table): podwright.random_jobs
+
 ---@class podwright.facility A site or several over hours to years: energy by part, PUE, carbon, water, cost.
 ---@field name? string Name of the facility, for reports.
 ---@field duration? podwright.quantity Simulated span, from 00:00 on 1 January; years have 365 days; up to 20 of them.
@@ -528,7 +569,7 @@
 
 ---@class podwright.job_on A job and the nodes it runs on, beside other jobs.
 ---@field name? string What reports call it; without one, its kind and number.
----@field job podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.facility What runs.
+---@field job podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.load_trace|podwright.facility What runs.
 ---@field nodes? integer How many nodes it gets, all of their GPUs; 0: all that no other job has.
 ---@field first_node? integer Where its nodes begin; -1: at the first free one.
 ---@field placement? "packed"|"spread"|"fragmented"|"strided" packed: free nodes in order; spread: dealt over the leaf switches; fragmented: drawn from all free ones, in order; strided: every stride-th.
@@ -687,6 +728,22 @@ function o.flow(fields) end
 ---@param fields podwright.traffic|string a table of fields, or a name
 ---@return podwright.traffic
 function o.traffic(fields) end
+---A changing load on the GPUs of a cluster over seconds to hours: clock, watts and heat of each.
+---@param fields podwright.load_trace|string a table of fields, or a name
+---@return podwright.load_trace
+function o.load_trace(fields) end
+---Phases of work over and over on some nodes.
+---@param fields podwright.load|string a table of fields, or a name
+---@return podwright.load
+function o.load(fields) end
+---A rate of work of a GPU for a while.
+---@param fields podwright.load_phase|string a table of fields, or a name
+---@return podwright.load_phase
+function o.load_phase(fields) end
+---Jobs drawn at random: where, when and what.
+---@param fields podwright.random_jobs|string a table of fields, or a name
+---@return podwright.random_jobs
+function o.random_jobs(fields) end
 ---A site or several over hours to years: energy by part, PUE, carbon, water, cost.
 ---@param fields podwright.facility|string a table of fields, or a name
 ---@return podwright.facility
