@@ -260,7 +260,8 @@ static pw_status build(pw_cluster *cluster, const pw_cluster_desc *desc, pw_erro
     PW_TRY(rate_ports(cluster, error));
     PW_TRY(pw_fabric_create(cluster->allocator, &cluster->fabric, error));
     PW_TRY(add_nodes(cluster, error));
-    return add_network(cluster, error);
+    PW_TRY(add_network(cluster, error));
+    return keep_cooling(cluster, desc, error);
 }
 
 pw_status pw_cluster_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,

@@ -12,6 +12,7 @@
 #define PW_MODELS_CLUSTER_H
 
 #include "models/catalogue/catalogue.h"
+#include "models/cooling/cooling.h"
 #include "models/fabric/fabric.h"
 #include "models/node/power_desc.h"
 
@@ -58,6 +59,7 @@ typedef struct pw_cluster_desc {
     pw_network_desc network;
     pw_communication_desc communication;
     pw_power_desc *power; /* NULL: nothing is said */
+    pw_cooling_desc *cooling; /* NULL: nothing is said */
 } pw_cluster_desc;
 extern const pw_kind pw_cluster_kind;
 
@@ -68,6 +70,11 @@ pw_status pw_cluster_create(const pw_allocator *allocator, const pw_catalogue *c
                             pw_cluster **cluster, pw_error *error);
 void pw_cluster_destroy(pw_cluster *cluster);
 
+/* What was said of cooling; NULL: nothing. Lives as long as the cluster. */
+const pw_cooling_desc *pw_cluster_cooling(const pw_cluster *cluster);
+/* Makes the cooling of `nodes` nodes of a part, as it was said, or else as such GPUs are usually sold. The caller destroys it. */
+pw_status pw_cluster_make_cooling(const pw_cluster *cluster, uint32_t part, uint32_t nodes, const pw_allocator *allocator, pw_cooling **cooling,
+                                  pw_error *error);
 const pw_communication_desc *pw_cluster_communication(const pw_cluster *cluster);
 const char *pw_cluster_nic_protocol(const pw_cluster *cluster); /* of the first part's ports: "NDR", "EFA", ...; "" when unknown */
 const pw_fabric *pw_cluster_fabric(const pw_cluster *cluster);

@@ -68,6 +68,8 @@ static const pw_field cluster_fields[] = {
      "the library that runs collectives and messages"},
     {"power", PW_FIELD_POINTER, PW_UNIT_NONE, offsetof(pw_cluster_desc, power), 0, 0, "", NULL, &pw_power_kind,
      "limits and governor of the GPUs; left out: sustained clocks, and no power is reported"},
+    {"cooling", PW_FIELD_POINTER, PW_UNIT_NONE, offsetof(pw_cluster_desc, cooling), 0, 0, "", NULL, &pw_cooling_kind,
+     "how GPUs give off their heat; left out: as they are usually sold, where temperatures are asked for"},
     {NULL, PW_FIELD_NUMBER, PW_UNIT_NONE, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 const pw_kind pw_cluster_kind = {"cluster", "Nodes joined by a network", sizeof(pw_cluster_desc), cluster_fields, NULL};

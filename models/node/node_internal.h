@@ -113,8 +113,10 @@ struct pw_cluster {
     pw_network_desc network_desc;
     node_link network_link; /* of the ports for which the network is built */
     pw_communication_desc communication; /* texts in the arena */
-    bool is_rail_aligned;
+    pw_cooling_desc cooling; /* as said, else defaults */
+    bool is_rail_aligned, has_cooling;
 };
+pw_status keep_cooling(pw_cluster *cluster, const pw_cluster_desc *desc, pw_error *error);
 
 /* The part that holds a GPU below pw_cluster_gpus. */
 static inline const cluster_part *part_of_gpu(const pw_cluster *cluster, uint32_t gpu) {

@@ -228,8 +228,9 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
     call.line = place->line;
     PW_TRY(read_options(arguments, kind, &call, error));
     PW_TRY(pw_job_check_power(kind, cluster, error));
-    pw_host_talk(host, "Simulating %s ...", scenario.title);
-    pw_status status = kind->run(&call, &result, error);
+    pw_status status = pw_job_check_cooling(kind, cluster, error);
+    if (status == PW_OK) pw_host_talk(host, "Simulating %s ...", scenario.title);
+    if (status == PW_OK) status = kind->run(&call, &result, error);
     if (status != PW_OK) {
         pw_command_place(&scenario, error);
         return status;

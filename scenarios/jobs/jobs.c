@@ -20,6 +20,12 @@ const pw_job_kind *pw_job_kind_of(const pw_kind *kind) {
     return NULL;
 }
 
+pw_status pw_job_check_cooling(const pw_job_kind *kind, const pw_cluster_desc *cluster, pw_error *error) {
+    if (!cluster->cooling || kind->reads_cooling) return PW_OK;
+    return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out; `podwright describe` shows what it does to temperatures",
+                   "cluster.cooling: jobs of the kind o.%s do not read it", kind->kind->name);
+}
+
 pw_run_options pw_job_options(const pw_job_call *call) {
     return (pw_run_options){.seed = call->seed, .ignore_memory = call->ignore_memory, .unfolded = call->unfolded,
                             .messages = call->messages, .interrupt = call->interrupt, .sinks = call->sinks,

@@ -36,6 +36,7 @@ typedef struct pw_job_kind {
     bool is_endless;         /* goes on until the others end: not for a scenario with one job */
     bool can_message;        /* knows --messages */
     bool draws_power;        /* reads cluster.power */
+    bool reads_cooling;      /* reads cluster.cooling */
     /* Runs the job; result->arena is set, all else zero. Fills at least device, gpus, hash, answers and figures. A message
      * about a field says kind.field and gets that field's line. */
     pw_status (*run)(const pw_job_call *call, pw_run_result *result, pw_error *error);
@@ -70,6 +71,8 @@ pw_status pw_job_check_power(const pw_job_kind *kind, const pw_cluster_desc *clu
  * power is NULL. per: what energy is told for, "token", and how many of them a run had; NULL: none. */
 void pw_job_put_power(const pw_power_result *power, const char *per, double count, pw_run_result *result, pw_result_row *rows,
                       uint32_t row_count);
+/* Refuses cluster.cooling where the job does not read it. */
+pw_status pw_job_check_cooling(const pw_job_kind *kind, const pw_cluster_desc *cluster, pw_error *error);
 /* Takes over what any lowered job has to say: blame, one row per program (named after it when word is "program", else
  * numbered), hash. gpus and device are the caller's. */
 void pw_job_take_session(pw_run_result *result, const pw_session_result *session, uint32_t program_count, const char *word);

@@ -100,6 +100,7 @@ static pw_status call_kind(running *r, uint32_t number, pw_error *error) {
         call.line = side->lines[number];
     }
     bool before = r->ran;
+    PW_TRY(pw_job_check_cooling(placed->kind, call.cluster, error));
     pw_status status = placed->kind->run(&call, &r->results[number], error);
     if (status == PW_OK && before == r->ran)
         return pw_fail(error, PW_UNSUPPORTED, call.file, call.line, "run it alone: job = ...",

@@ -60,6 +60,16 @@ static int facts_of(const pw_describe_report *r, fact *facts) {
         ADD("latency_of_longest_route", NULL, route.latency_s, PW_UNIT_SECONDS);
     }
     if (route.unreached) ADD("gpu_pairs_without_route", NULL, route.unreached, PW_UNIT_NONE);
+    pw_cooling *cooling;
+    if (pw_cluster_cooling(cluster) && pw_cluster_make_cooling(cluster, 0, 1, NULL, &cooling, NULL) == PW_OK) { /* said, and so tried before */
+        for (uint32_t gpu = 0; gpu < pw_cluster_gpus_per_node(cluster); gpu++) pw_cooling_set_gpu(cooling, gpu, device->tdp_W, NAN);
+        ADD("cooling", pw_cooling_get_facts(cooling).row, NAN, PW_UNIT_NONE);
+        if (isfinite(device->tdp_W) && pw_cooling_settle(cooling, 0, 1, NULL) == PW_OK) {
+            ADD("hottest_gpu_at_rated_power", NULL, pw_cooling_node(cooling, 0).hottest_C, PW_UNIT_CELSIUS);
+            ADD("fan_power_of_a_node_then", NULL, pw_cooling_node(cooling, 0).fan_W, PW_UNIT_WATTS);
+        }
+        pw_cooling_destroy(cooling);
+    }
     ADD("memory_of_all_gpus", NULL, memory_bytes, PW_UNIT_BYTES);
     ADD("peak_bf16_of_all_gpus", NULL, peak_flops, PW_UNIT_FLOPS);
 #undef ADD
