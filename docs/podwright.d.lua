@@ -23,6 +23,7 @@
 ---@field network? podwright.network switches and cables between nodes
 ---@field communication? podwright.communication the library that runs collectives and messages
 ---@field power? podwright.power limits and governor of the GPUs; left out: sustained clocks, and no power is reported
+---@field cooling? podwright.cooling how GPUs give off their heat; left out: as they are usually sold, where temperatures are asked for
 ---@overload fun(fields: table): podwright.cluster
 
 ---@class podwright.node One server: its GPUs, how they are joined, and its network ports
@@ -126,6 +127,17 @@
 ---@field temperature? podwright.quantity Temperature of the GPU dies; left out: that at which their parameters were fitted.
 ---@field die_classes? integer Dies that differ, in so many classes, drawn from the seed; 1: all alike, and variability holds how much the slowest loses.
 ---@overload fun(fields: table): podwright.power
+
+---@class podwright.cooling How the GPUs of a cluster are cooled.
+---@field kind? "auto"|"air"|"cold_plate"|"immersion"|"refrigerant" how GPUs give off their heat; auto: as such GPUs are usually sold
+---@field inlet? podwright.quantity air at the inlet of a node; else that of the row in cooling-devices
+---@field coolant? podwright.quantity coolant at the inlet of a node; not with air
+---@field slot_offset? podwright.quantity how much warmer the air is that reaches the second GPU of an air stream; else from the first one's watts and the airflow
+---@field recirculation? number share of the inlet air that is the node's own exhaust
+---@field fan_speed? number fixed share of the fans' full speed; else they follow the hottest GPU and the inlet
+---@field flow? number flow of coolant over that of the row in cooling-devices; not with air
+---@field capture? number share of a node's heat that goes to the coolant, the rest to the air; not with air
+---@overload fun(fields: table): podwright.cooling
 
 ---@class podwright.train A training job: model, batch, and how they are split over the GPUs.
 ---@field name? string Name of the job, for reports.
@@ -640,6 +652,10 @@ function o.communication(fields) end
 ---@param fields podwright.power|string a table of fields, or a name
 ---@return podwright.power
 function o.power(fields) end
+---How the GPUs of a cluster are cooled.
+---@param fields podwright.cooling|string a table of fields, or a name
+---@return podwright.cooling
+function o.cooling(fields) end
 ---A training job: model, batch, and how they are split over the GPUs.
 ---@param fields podwright.train|string a table of fields, or a name
 ---@return podwright.train
