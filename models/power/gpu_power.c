@@ -195,6 +195,16 @@ static double ceiling_of(const pw_gpu_power *model, const pw_gpu_limits *limits,
     return ceiling > g->min_ratio ? ceiling : g->min_ratio;
 }
 
+double pw_gpu_power_allowed(const pw_gpu_power *model, const pw_gpu_limits *limits) {
+    return (limits->cap_W > 0 ? limits->cap_W : model->figures.tdp_W) * model->parameters.held;
+}
+
+double pw_gpu_power_ceiling(const pw_gpu_power *model, const pw_gpu_limits *limits, double temperature_C, pw_clock_reason *reason) {
+    const pw_gpu_power_figures *g = &model->figures;
+    double steps = floor((ceiling_of(model, limits, temperature_C, reason) - g->min_ratio) / g->step_ratio * (1 + 1e-12) + 1e-9);
+    return g->min_ratio + steps * g->step_ratio;
+}
+
 typedef struct search {
     const pw_gpu_power *model;
     const pw_gpu_load *load;

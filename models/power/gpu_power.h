@@ -116,6 +116,11 @@ typedef struct pw_gpu_limits {   /* all zero: the device's own */
 /* PW_BAD_INPUT on a cap below the device's least or above its TDP, a clock outside its range, or what is not finite. */
 pw_status pw_gpu_power_check_limits(const pw_gpu_power *model, const pw_gpu_limits *limits, pw_error *error);
 
+/* Watts that a controller holds under the limits: the cap less its margin. */
+double pw_gpu_power_allowed(const pw_gpu_power *model, const pw_gpu_limits *limits);
+/* The highest step of the clock under all limits but power, and what sets it. */
+double pw_gpu_power_ceiling(const pw_gpu_power *model, const pw_gpu_limits *limits, double temperature_C, pw_clock_reason *reason);
+
 /* Work that repeats, and the time it takes. */
 typedef struct pw_gpu_load {
     pw_gpu_work work;            /* of one span; busy_s at clock ratio 1 */

@@ -29,6 +29,13 @@ static instance *find_or_make(pw_executor *x, uint32_t group, uint32_t sequence)
     return &x->instances[index];
 }
 
+const plan *collective_plan(const pw_executor *x, const op_run *op) {
+    uint32_t group = x->ranks[op->rank_class].group_class[op->op.collective.group_role];
+    for (uint32_t i = x->group_live[group]; i != PW_NONE; i = x->instances[i].next)
+        if (x->instances[i].sequence == op->collective.sequence && x->instances[i].plan != PW_NONE) return &x->plans[x->instances[i].plan];
+    return NULL;
+}
+
 static void release(pw_executor *x, instance *one) {
     uint32_t *link = &x->group_live[one->group];
     while (*link != one->index) link = &x->instances[*link].next;
@@ -102,6 +109,7 @@ static void start(pw_executor *x, instance *one, const op_run *last) {
     for (uint32_t i = one->first_op; i != PW_NONE; i = op_at(x, i)->collective.next_member) {
         op_run *op = op_at(x, i);
         op->phase = PHASE_RUNNING;
+        if (x->efforts) effort_changed(x, op->rank_class);
         report_wait(x, op, op->start);
         op->cause = last->cause;
     }

@@ -110,6 +110,7 @@ void compute_begin(pw_executor *x, op_run *op) {
 void compute_rescale(pw_executor *x, uint32_t rank_class) {
     rank_run *rank = &x->ranks[rank_class];
     if (rank->running == 0) return;
+    if (x->efforts) effort_changed(x, rank_class);
     pw_sim *sim = x->config.sim;
     for (uint32_t s = 0, left = rank->running; s < x->job->streams && left > 0; s++) {
         op_run *op = running_on(x, rank, s);

@@ -82,11 +82,16 @@ static void spread(pw_executor *x, effort_run *effort, const pw_gpu_work *work, 
 void effort_resident(pw_executor *x, uint32_t rank_class, int change) {
     effort_run *effort = &x->efforts[rank_class];
     pw_time now = pw_sim_now(x->config.sim);
+    effort_changed(x, rank_class);
     if (change > 0 && effort->resident++ == 0) effort->resident_since = now;
     if (change > 0 || --effort->resident > 0) return;
     pw_gpu_work busy = {.busy_s = seconds(x, now - effort->resident_since)};
     pw_gpu_work_add(&effort->moved, &busy, 1);
     spread(x, effort, &busy, effort->resident_since, now);
+}
+
+void effort_changed(pw_executor *x, uint32_t rank_class) {
+    if (x->config.effort_changed) x->config.effort_changed(x->config.effort_object, x, rank_class);
 }
 
 void effort_computes(pw_executor *x, uint32_t rank_class) {
@@ -113,13 +118,51 @@ static double link_factor(const pw_executor *x, const plan *p) {
     return 2 * pw_collective_bus_factor((pw_collective_kind)p->detail, x->fold->groups[p->owner].members);
 }
 
-void effort_transfer(pw_executor *x, uint32_t rank_class, const plan *p, pw_time start) {
-    effort_run *effort = &x->efforts[rank_class];
+static pw_gpu_work transfer_work(const pw_executor *x, const plan *p) {
     pw_gpu_work work = {.link_bytes = link_factor(x, p) * p->bytes};
     /* what leaves a link is read from memory, what comes is written, unless it is known better */
     work.memory_bytes = p->memory_Bps > 0 && plan_capped(p) ? p->memory_Bps * p->bytes / p->cap_Bps : work.link_bytes;
+    return work;
+}
+
+void effort_transfer(pw_executor *x, uint32_t rank_class, const plan *p, pw_time start) {
+    effort_run *effort = &x->efforts[rank_class];
+    pw_gpu_work work = transfer_work(x, p);
+    effort_changed(x, rank_class);
     pw_gpu_work_add(&effort->moved, &work, 1);
     spread(x, effort, &work, start, pw_sim_now(x->config.sim));
+}
+
+/* --- Now ----------------------------------------------------------------------------------------------------------- */
+
+static void add_segment_rate(const pw_executor *x, const op_run *op, pw_gpu_work *rate) {
+    const pw_gpu_work *work;
+    double pace = op->compute.duration_s > 0 ? 1 / op->compute.duration_s : 0;
+    if (op->fluid) pace = pw_activity_rate(x->config.fluid, op->compute.activity);
+    if (segment_memo_work(x->memo, op->op.compute.segment, &work, NULL) == PW_OK) pw_gpu_work_add(rate, work, pace);
+}
+
+static void add_transfer_rate(const pw_executor *x, const op_run *op, pw_gpu_work *rate) {
+    const plan *p = op->op.kind == PW_OP_COLLECTIVE ? collective_plan(x, op) : op->transfer.plan != PW_NONE ? &x->plans[op->transfer.plan] : NULL;
+    if (!p || p->kind == PLAN_IO) return;
+    double alone_s = p->alpha_s + (plan_capped(p) ? p->bytes / p->cap_Bps : 0);
+    pw_gpu_work work = transfer_work(x, p);
+    if (alone_s > 0) pw_gpu_work_add(rate, &work, 1 / alone_s);
+}
+
+void pw_executor_effort_rate(const pw_executor *x, uint32_t index, pw_gpu_work *rate) {
+    const rank_run *rank = &x->ranks[index];
+    *rate = (pw_gpu_work){0};
+    if (!x->efforts) return;
+    for (uint32_t s = 0; s < x->job->streams; s++) {
+        if (rank->streams[s].head == PW_NONE) continue;
+        const op_run *op = op_at(x, rank->streams[s].head);
+        if (op->phase != PHASE_RUNNING) continue;
+        if (op->op.kind == PW_OP_COMPUTE) add_segment_rate(x, op, rate);
+        else if (op->op.kind == PW_OP_COLLECTIVE || op->op.kind == PW_OP_SEND || op->op.kind == PW_OP_RECV || op->op.kind == PW_OP_COPY)
+            add_transfer_rate(x, op, rate);
+    }
+    rate->busy_s = x->efforts[index].resident > 0;
 }
 
 /* --- Results ------------------------------------------------------------------------------------------------------- */

@@ -415,6 +415,14 @@ pw_status pw_executor_set_group_clock(pw_executor *x, uint32_t group, double clo
     return pw_sim_error(x->config.sim)->status;
 }
 
+pw_status pw_executor_set_class_clock(pw_executor *x, uint32_t index, double clock_ratio) {
+    if (!(clock_ratio > 0) || index >= x->fold->class_count) return PW_BAD_INPUT;
+    if (x->ranks[index].clock_ratio == clock_ratio) return PW_OK;
+    x->ranks[index].clock_ratio = clock_ratio;
+    compute_rescale(x, index);
+    return pw_sim_error(x->config.sim)->status;
+}
+
 double pw_executor_clock(const pw_executor *x, uint32_t index) { return x->ranks[index].clock_ratio; }
 
 pw_status pw_executor_set_link(pw_executor *x, pw_link link, double part, bool last, const char **waits) {

@@ -18,6 +18,8 @@
 #include "sim/fluid.h"
 #include "sim/record.h"
 
+typedef struct pw_executor pw_executor;
+
 typedef struct pw_executor_config {
     pw_sim *sim;
     pw_fluid *fluid;
@@ -31,6 +33,9 @@ typedef struct pw_executor_config {
     bool messages;         /* collectives message by message instead of fluid */
     bool fluid_only;       /* every transfer through the fluid system, also those that a timer can end; slow, for checks */
     const pw_effort_config *effort; /* NULL: what GPUs do is not counted (effort.h) */
+    /* With effort: called when what the GPUs of a class do changes now, once or more in an instant; may be NULL. */
+    void (*effort_changed)(void *object, pw_executor *executor, uint32_t rank_class);
+    void *effort_object;
     pw_watch *watch;       /* NULL: links are not watched; else the same for all executors made together, not in message mode */
     pw_time start;         /* spans count from here; not before now */
     uint32_t repeats;      /* the whole job so often, each time when all ranks have ended; 0 means 1 */
@@ -41,7 +46,6 @@ typedef struct pw_executor_config {
     uint64_t ended_argument;
 } pw_executor_config;
 
-typedef struct pw_executor pw_executor;
 /* Prepares classes, plans and capacities; schedules the start. The job must outlive the executor. */
 pw_status pw_executor_create(const pw_executor_config *config, const pw_job *job, pw_executor **executor,
                              pw_error *error);
@@ -60,6 +64,8 @@ pw_status pw_executor_finish(pw_executor *executor, pw_error *error);
 pw_status pw_executor_set_clock(pw_executor *executor, double clock_ratio);
 /* The same for the GPUs of one of the job's clock groups. PW_BAD_INPUT: there is no such group, or the ratio is not above 0. */
 pw_status pw_executor_set_group_clock(pw_executor *executor, uint32_t group, double clock_ratio);
+/* The same for one class of ranks. */
+pw_status pw_executor_set_class_clock(pw_executor *executor, uint32_t index, double clock_ratio);
 double pw_executor_clock(const pw_executor *executor, uint32_t index); /* of a class of ranks, now */
 
 typedef struct pw_rank_class {
@@ -84,6 +90,9 @@ uint32_t pw_executor_class_of_rank(const pw_executor *executor, uint32_t rank);
 /* What each GPU of a class did until now, or until the run ended; zero when effort is not counted. */
 bool pw_executor_counts_effort(const pw_executor *executor);
 pw_effort pw_executor_effort(const pw_executor *executor, uint32_t index);
+/* Work per second of a GPU of the class now, once all else of the instant has happened: what runs, each at its pace. busy_s is 1 or 0.
+ * Transfers count at the pace that they have alone. */
+void pw_executor_effort_rate(const pw_executor *executor, uint32_t index, pw_gpu_work *per_s);
 /* How long the segments that a GPU of the class has run take at another clock, one after another, beside no communication. */
 pw_status pw_executor_compute_at(const pw_executor *executor, uint32_t index, double clock_ratio, double *compute_s, pw_error *error);
 /* Work of one GPU of the class per bin of time, [count], from the start of the run; NULL without bins. The last bin may end later

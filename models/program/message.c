@@ -98,6 +98,9 @@ void message_arrive(pw_executor *x, op_run *op) {
         report_wait(x, other, other->start);
         send->cause = receive->cause = op->cause;
         send->phase = receive->phase = PHASE_RUNNING;
+        receive->transfer.plan = send->transfer.plan;
+        if (x->efforts) effort_changed(x, send->rank_class);
+        if (x->efforts) effort_changed(x, receive->rank_class);
         transfer_start(x, send);
         return;
     }

@@ -298,6 +298,7 @@ pw_status effort_prepare(pw_executor *x, pw_error *error);
 void effort_computes(pw_executor *x, uint32_t rank_class);
 void effort_segment(pw_executor *x, const op_run *op);
 void effort_resident(pw_executor *x, uint32_t rank_class, int change); /* 1: one operation more holds the GPU, -1: one less */
+void effort_changed(pw_executor *x, uint32_t rank_class); /* something began, ended or goes at another pace */
 void effort_transfer(pw_executor *x, uint32_t rank_class, const plan *p, pw_time start);
 
 /* host.c */
@@ -350,6 +351,7 @@ bool watch_uses(const pw_watch *watch, uint32_t capacity, const pw_executor **wh
 
 /* collective.c, message.c, graph.c */
 void collective_arrive(pw_executor *x, op_run *op);
+const plan *collective_plan(const pw_executor *x, const op_run *op); /* NULL: not known yet */
 void collective_finish(pw_executor *x, uint32_t instance_index);
 void message_arrive(pw_executor *x, op_run *op);
 void copy_begin(pw_executor *x, op_run *op);

@@ -1,5 +1,6 @@
 /* Clocks as a fixed point of runs. */
 #include "models/workload/power_loop.h"
+#include "models/workload/power_dynamic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct group {
     pw_gpu_settled settled;
     pw_gpu_watts watts;       /* sums over GPUs */
     bool seen;
+    double clock_sum, by_reason_s[PW_CLOCK_REASON_COUNT]; /* of a controlled run, sums over GPUs */
 } group;
 
 struct pw_power_loop {
@@ -31,7 +33,9 @@ struct pw_power_loop {
     pw_gpu_power *model;
     pw_gpu_limits limits;
     double temperature_C, cap_W;
-    double average_s, sample_s;
+    double average_s, sample_s, decision_s, margin;
+    bool is_dynamic;          /* the last run */
+    power_dynamic controller; /* of that run */
     uint32_t die_classes;
     pw_gpu_die dies[MOST_CLASSES];
     group *groups; /* [programs x die classes] */
@@ -54,9 +58,12 @@ static pw_status read_controller(pw_power_loop *loop, const pw_catalogue *catalo
         return pw_fail(error, PW_NOT_FOUND, pw_table_file(table), 0, "add a row with that name", "there is no row 'default'");
     loop->average_s = pw_table_number_of(table, (size_t)row, "average");
     loop->sample_s = pw_table_number_of(table, (size_t)row, "sample");
-    if (!(loop->average_s > 0 && loop->average_s <= 100 && loop->sample_s > 0 && loop->sample_s <= 100))
+    loop->decision_s = pw_table_number_of(table, (size_t)row, "decision");
+    loop->margin = pw_table_number_of(table, (size_t)row, "margin");
+    if (!(loop->average_s > 0 && loop->average_s <= 100 && loop->sample_s > 0 && loop->sample_s <= 100 && loop->decision_s > 0 &&
+          loop->decision_s <= loop->average_s && loop->margin > 0 && loop->margin < 0.5))
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, (size_t)row), NULL,
-                       "average and sample are times above 0 and up to 100 s");
+                       "average, decision and sample are times above 0 and up to 100 s, decision no more than average; margin is above 0 and below 0.5");
     return PW_OK;
 }
 
@@ -140,8 +147,7 @@ pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue
     loop->allocator = allocator ? *allocator : *pw_allocator_default();
     loop->arena = arena;
     loop->job = job;
-    if (desc && desc->mode == PW_POWER_DYNAMIC)
-        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "take power.mode = \"steady\"", "power.mode \"dynamic\" is not for this job");
+    loop->is_dynamic = desc && desc->mode == PW_POWER_DYNAMIC;
     PW_TRY(pw_gpu_power_create(&loop->allocator, catalogue, pw_cluster_device(cluster)->name, &loop->model, error));
     *result = loop; /* from here on the caller destroys it */
     PW_TRY(read_controller(loop, catalogue, error));
@@ -189,7 +195,8 @@ static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, 
 }
 
 static pw_gpu_watts watts_of(const pw_power_loop *loop, const group *of, const pw_gpu_work *work, double span_s) {
-    const pw_gpu_power_state state = {of->clock_ratio, loop->temperature_C, loop->dies[of->die_class]};
+    pw_gpu_power_state state = {of->clock_ratio, loop->temperature_C, loop->dies[of->die_class]};
+    if (loop->limits.profile.clock > 0) state.die.dynamic *= loop->limits.profile.dynamic;
     return pw_gpu_power_watts(loop->model, &state, work, span_s);
 }
 
@@ -255,11 +262,30 @@ static double add_bins(const pw_power_loop *loop, const group *of, const pw_gpu_
     return energy[bins];
 }
 
-static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_sim *sim, pw_error *error) {
+/* The same from the controller's own account. */
+static double take_dynamic(const pw_power_loop *loop, group *of, uint32_t class, uint32_t bins, double bin_s, double span_s, double gpus,
+                           pw_gpu_watts *watts, double *all_W, double *energy) {
+    const dynamic_gpu *gpu = &loop->controller.gpus[class];
+    *watts = (pw_gpu_watts){0};
+    add_watts(watts, &gpu->energy_J, 1 / span_s);
+    energy[0] = 0;
+    for (uint32_t b = 0; b < bins; b++) {
+        double length = b + 1 < bins ? bin_s : span_s - b * bin_s;
+        energy[b + 1] = energy[b] + gpu->bins_J[b];
+        all_W[b] += length > 0 ? gpus * gpu->bins_J[b] / length : 0;
+    }
+    of->clock_sum += gpus * gpu->clock_s / span_s;
+    for (int r = 0; r < PW_CLOCK_REASON_COUNT; r++) of->by_reason_s[r] += gpus * gpu->by_reason_s[r];
+    return energy[bins];
+}
+
+static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_sim *sim, bool dynamic, pw_error *error) {
     pw_power_result *power = loop->power;
     uint32_t classes = pw_executor_class_count(executor), bins;
     double bin_s, gpus = 0, rounds = pw_executor_rounds(executor) ? pw_executor_rounds(executor) : 1;
     pw_executor_effort_bins(executor, 0, &bins, &bin_s);
+    if (dynamic) bin_s = loop->controller.bin_s;
+    if (dynamic) bins = (uint32_t)fmin(loop->controller.bins, ceil(pw_executor_effort(executor, 0).span_s / bin_s));
     sample *samples = pw_arena_alloc(loop->results, ((size_t)classes * bins + 1) * sizeof *samples);
     double *energy = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *energy);
     double *all_W = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *all_W);
@@ -270,8 +296,11 @@ static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_si
         pw_effort effort = pw_executor_effort(executor, c);
         if (!(effort.span_s > 0)) continue;
         pw_gpu_watts watts = watts_of(loop, of, &effort.work, effort.span_s);
-        const pw_gpu_work *work = pw_executor_effort_bins(executor, c, &bins, &bin_s);
-        double joules = add_bins(loop, of, work, bins, bin_s, effort.span_s, class->multiplicity, all_W, energy);
+        uint32_t counted;
+        double width_s, joules;
+        const pw_gpu_work *work = pw_executor_effort_bins(executor, c, &counted, &width_s);
+        if (dynamic) joules = take_dynamic(loop, of, c, bins, bin_s, effort.span_s, class->multiplicity, &watts, all_W, energy);
+        else joules = add_bins(loop, of, work, bins, bin_s, effort.span_s, class->multiplicity, all_W, energy);
         PW_LAW(sim, fabs(joules - watts.total * effort.span_s) <= ENERGY_LAW * joules, "energy",
                "%.17g J over time, %.17g J from all that was done, of a GPU of \"%s\"", joules, watts.total * effort.span_s,
                loop->job->programs[class->program].name);
@@ -293,18 +322,66 @@ static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_si
     return pw_sim_error(sim)->status == PW_OK ? PW_OK : (error ? (*error = *pw_sim_error(sim)).status : pw_sim_error(sim)->status);
 }
 
-static pw_status observe(void *object, const pw_executor *executor, pw_sim *sim, pw_error *error) {
-    pw_power_loop *loop = object;
+static void forget(pw_power_loop *loop) {
     for (uint32_t g = 0; g < loop->group_count; g++) {
         loop->groups[g].seen = false;
         loop->groups[g].watts = (pw_gpu_watts){0};
     }
     *loop->power = (pw_power_result){.runs = loop->power->runs + 1};
+}
+
+static pw_status observe(void *object, const pw_executor *executor, pw_sim *sim, pw_error *error) {
+    pw_power_loop *loop = object;
+    forget(loop);
     for (uint32_t c = 0; c < pw_executor_class_count(executor); c++) {
         group *of = &loop->groups[loop->job->clock_group_of_rank[pw_executor_class(executor, c)->representative]];
         if (!of->seen) PW_TRY(settle(loop, executor, c, of, error));
     }
-    return measure(loop, executor, sim, error);
+    return measure(loop, executor, sim, false, error);
+}
+
+/* --- The controlled run -------------------------------------------------------------------------------------------- */
+
+/* It begins as in the middle of many steps: at the clocks of the steady state, the average as it is there. */
+static pw_status attach(void *object, pw_executor *executor, pw_sim *sim, pw_recorder *recorder, pw_error *error) {
+    pw_power_loop *loop = object;
+    uint32_t classes = pw_executor_class_count(executor);
+    power_dynamic *d = &loop->controller;
+    *d = (power_dynamic){.model = loop->model, .average_s = loop->average_s, .decision_s = loop->decision_s, .margin = loop->margin,
+                         .count = classes, .bins = BINS, .bin_s = loop->power->bin_s > 0 ? 2 * loop->power->bin_s : FIRST_BIN_S};
+    d->gpus = pw_arena_alloc(loop->results, (classes + (size_t)1) * sizeof *d->gpus);
+    if (!d->gpus) return no_memory(error);
+    for (uint32_t c = 0; c < classes; c++) {
+        const group *of = &loop->groups[loop->job->clock_group_of_rank[pw_executor_class(executor, c)->representative]];
+        d->gpus[c] = (dynamic_gpu){.clock_ratio = of->clock_ratio, .average_W = of->watts.total / (of->gpus ? of->gpus : 1),
+                                   .temperature_C = loop->temperature_C, .die = loop->dies[of->die_class], .limits = loop->limits};
+        d->gpus[c].bins_J = pw_arena_alloc(loop->results, BINS * sizeof(double));
+        if (!d->gpus[c].bins_J) return no_memory(error);
+    }
+    return dynamic_begin(d, executor, sim, recorder, error);
+}
+
+static void changed(void *object, pw_executor *executor, uint32_t rank_class) {
+    dynamic_changed(&((pw_power_loop *)object)->controller, executor, rank_class);
+}
+
+static pw_status observe_controlled(void *object, const pw_executor *executor, pw_sim *sim, pw_error *error) {
+    pw_power_loop *loop = object;
+    dynamic_end(&loop->controller);
+    forget(loop);
+    for (uint32_t g = 0; g < loop->group_count; g++) {
+        loop->groups[g].clock_sum = 0;
+        for (int r = 0; r < PW_CLOCK_REASON_COUNT; r++) loop->groups[g].by_reason_s[r] = 0;
+    }
+    PW_TRY(measure(loop, executor, sim, true, error));
+    for (uint32_t g = 0; g < loop->group_count; g++) {
+        group *of = &loop->groups[g];
+        if (!of->gpus) continue;
+        of->clock_ratio = of->clock_sum / of->gpus;
+        for (int r = 0; r < PW_CLOCK_REASON_COUNT; r++)
+            if (of->by_reason_s[r] > of->by_reason_s[of->settled.reason]) of->settled.reason = (pw_clock_reason)r;
+    }
+    return PW_OK;
 }
 
 /* --- Runs ---------------------------------------------------------------------------------------------------------- */
@@ -369,7 +446,12 @@ pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config
         PW_TRY(pw_session_run(&own, job, arena, result, error));
         settled = holds(loop);
     }
-    if (again) {
+    if (loop->is_dynamic) {
+        own.attach = attach;
+        own.effort_changed = changed;
+        own.observe = observe_controlled;
+    }
+    if (again || loop->is_dynamic) {
         own.sink_count = config->sink_count;
         own.runner = config->runner;
         PW_TRY(pw_session_run(&own, job, arena, result, error));

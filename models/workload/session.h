@@ -17,6 +17,9 @@ typedef struct pw_session_config {
     double clock_ratio;                /* of every GPU to the reference clock, above 0 */
     const double *clock_of_group;      /* [job->clock_groups]: in place of clock_ratio; may be NULL */
     const pw_effort_config *effort;    /* what GPUs do is counted, for the observer; may be NULL */
+    /* What the GPUs of a class do changes (pw_executor_config); attach: called before the run begins; both may be NULL. */
+    void (*effort_changed)(void *observer, pw_executor *executor, uint32_t rank_class);
+    pw_status (*attach)(void *observer, pw_executor *executor, pw_sim *sim, pw_recorder *recorder, pw_error *error);
     /* Called when the job has ended, before the executor goes; NULL: nobody. A status other than PW_OK ends the run. */
     pw_status (*observe)(void *observer, const pw_executor *executor, pw_sim *sim, pw_error *error);
     void *observer;

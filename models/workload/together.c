@@ -152,6 +152,8 @@ static pw_status build_executors(pw_together *t, pw_error *error) {
                                           .clock_ratio = own->clock_ratio,
                                           .clock_of_group = own->clock_of_group,
                                           .effort = own->effort,
+                                          .effort_changed = own->effort_changed,
+                                          .effort_object = own->observer,
                                           .fold = !own->unfolded,
                                           .messages = own->messages,
                                           .watch = t->watch,
@@ -187,6 +189,10 @@ static pw_status build(pw_together *t, const pw_together_job *jobs, pw_error *er
                              .jobs = t->count, .bins = config->bins, .most_flows = config->most_flows};
     if (config->watched) PW_TRY(pw_watch_create(&watch, &t->watch, error));
     PW_TRY(build_executors(t, error));
+    for (uint32_t j = 0; j < t->count; j++) {
+        const pw_session_config *own = jobs[j].config;
+        if (own->attach) PW_TRY(own->attach(own->observer, t->executors[j], t->sim, t->sessions[j].recorder, error));
+    }
     PW_TRY(schedule_events(t, error));
     if (jobs[0].config->interrupt) pw_sim_watch(t->sim, jobs[0].config->interrupt);
     return PW_OK;

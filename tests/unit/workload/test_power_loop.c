@@ -150,6 +150,51 @@ PW_TEST(hot_dies_draw_more_and_lose_clock) {
     PW_EXPECT_CONTAINS(error.what, "shuts down");
 }
 
+/* --- The controller as the run goes -------------------------------------------------------------------------------- */
+
+PW_TEST(the_controller_agrees_with_the_steady_state_in_long_phases) {
+    pw_train_desc *job = job_of(512);
+    job->pipeline_parallel = 1;
+    for (double cap = 220; cap <= 300; cap += 40) {
+        pw_power_desc power = power_desc();
+        power.governor = PW_GOVERNOR_CAP;
+        power.cap_W = cap;
+        pw_train_result steady = run_with(job, &power, "DGX A100 640GB", 1);
+        power.mode = PW_POWER_DYNAMIC;
+        pw_train_result dynamic = run_with(job, &power, "DGX A100 640GB", 1);
+        PW_EXPECT(steady.step_s > 3); /* far longer than the controller's average */
+        PW_EXPECT_NEAR(dynamic.step_s, steady.step_s, 1e-2);
+        PW_EXPECT_NEAR(dynamic.power->mean_W, steady.power->mean_W, 1e-2);
+        PW_EXPECT_NEAR(dynamic.power->clock_ratio, steady.power->clock_ratio, 1e-2);
+        PW_EXPECT(dynamic.power->by_reason[PW_CLOCK_REASON_SW_POWER_CAP] == 8);
+    }
+}
+
+PW_TEST(without_a_binding_limit_the_controller_does_nothing) {
+    pw_power_desc power = power_desc();
+    power.governor = PW_GOVERNOR_FIXED;
+    power.clock_Hz = 600e6;
+    pw_train_result steady = run_with(job_of_8(), &power, "DGX A100 640GB", 1);
+    power.mode = PW_POWER_DYNAMIC;
+    pw_train_result dynamic = run_with(job_of_8(), &power, "DGX A100 640GB", 1);
+    PW_EXPECT(dynamic.hash == steady.hash);
+    PW_EXPECT_NEAR(dynamic.power->energy_J, steady.power->energy_J, 2e-3); /* transfers count at the pace they have alone */
+}
+
+PW_TEST(the_controller_folds) {
+    pw_power_desc power = power_desc();
+    power.governor = PW_GOVERNOR_CAP;
+    power.cap_W = 250;
+    power.mode = PW_POWER_DYNAMIC;
+    power.die_classes = 2;
+    pw_train_desc *job = job_of(64);
+    pw_train_result folded = run_with(job, &power, "DGX A100 640GB", 2), unfolded;
+    pw_error error = {0};
+    must(try_run(job, &power, "DGX A100 640GB", 2, &(pw_run_options){.unfolded = true}, &unfolded, &error), &error);
+    PW_EXPECT_NEAR(unfolded.step_s, folded.step_s, 1e-6);
+    PW_EXPECT_NEAR(unfolded.power->energy_J, folded.power->energy_J, 1e-6);
+}
+
 PW_TEST(limits_out_of_range_are_refused) {
     pw_power_desc power = power_desc();
     pw_train_result result;
