@@ -121,7 +121,7 @@ static bool selected(const pw_kernel_row *row, selection which) {
     switch (which) {
     case FIT_ROWS: return !row->check;
     case CHECK_ROWS: return row->check;
-    case TO_FIT: return !row->check && !row->cached;
+    case TO_FIT: return !row->check && !row->cached && !row->throttled;
     case VECTOR_TO_FIT: return !row->check && !row->cached && streams(row);
     case VECTOR_CHECK: return row->check && streams(row);
     }
@@ -221,11 +221,12 @@ static pw_status run(const plan *p, const pw_measurements *all, const pw_fit_pat
 
 static pw_status read_and_run(const plan *p, const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report,
                               pw_error *error) {
-    char data[512], split[512];
+    char data[512], split[512], loops[512];
     pw_measurements all;
     snprintf(data, sizeof data, "%s/kernel-gemm.csv", paths->data);
+    snprintf(loops, sizeof loops, "%s/kernel-loops.csv", paths->split);
     snprintf(split, sizeof split, "%s/split-gemm.csv", paths->split);
-    PW_TRY(pw_measurements_read_gemm(data, split, paths->stack, catalogue, &all, error));
+    PW_TRY(pw_measurements_read_gemm(data, split, loops, paths->stack, catalogue, &all, error));
     pw_status status = run(p, &all, paths, report, error);
     pw_measurements_free(&all);
     return status;

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/power/kernel_loop.h"
 #include "sim/csv.h"
 
-enum { KEYS = 3 };
+enum { KEYS = 3, LOOPS = 16 };
 
 typedef struct sides {
     int64_t (*keys)[KEYS];
@@ -117,7 +118,52 @@ static pw_status read_positive(const pw_csv *csv, int column, double *value, pw_
     return *value > 0 ? PW_OK : pw_csv_fail(csv, column, NULL, error, "\"%s\" is not above 0", pw_csv_text(csv, column));
 }
 
-static pw_status read_gemm_rows(pw_csv *csv, const sides *s, const char *primary, const pw_catalogue *catalogue,
+/* Launches without a pause of the rows of each stack. */
+typedef struct loops {
+    struct {
+        char stack[32];
+        double launches;
+    } rows[LOOPS];
+    size_t count;
+    double average_s; /* of the controller that holds a cap */
+} loops;
+
+static pw_status read_loop_rows(pw_csv *csv, loops *l, pw_error *error) {
+    int stack, before, timed;
+    PW_TRY(pw_csv_column(csv, "stack", &stack, error));
+    PW_TRY(pw_csv_column(csv, "gemm_before", &before, error));
+    PW_TRY(pw_csv_column(csv, "gemm_timed", &timed, error));
+    for (bool more;;) {
+        PW_TRY(pw_csv_next(csv, &more, error));
+        if (!more) return PW_OK;
+        if (l->count == LOOPS) return pw_csv_fail(csv, stack, NULL, error, "more than %d stacks", LOOPS);
+        double launches[2];
+        PW_TRY(read_positive(csv, before, &launches[0], error));
+        PW_TRY(read_positive(csv, timed, &launches[1], error));
+        snprintf(l->rows[l->count].stack, sizeof l->rows->stack, "%s", pw_csv_text(csv, stack));
+        l->rows[l->count++].launches = launches[0] + launches[1];
+    }
+}
+
+static pw_status read_loops(const char *file, const pw_catalogue *catalogue, loops *l, const pw_allocator *allocator, pw_error *error) {
+    *l = (loops){0};
+    PW_TRY(pw_kernel_loop_average(catalogue, &l->average_s, error));
+    pw_csv *csv;
+    PW_TRY(pw_csv_open(file, NULL, allocator, &csv, error));
+    pw_status status = read_loop_rows(csv, l, error);
+    pw_csv_close(csv);
+    return status;
+}
+
+/* Half a time constant moves the average by 40 % of the way from rest: no device's multiply gets to its cap by that. */
+static bool throttles(const loops *l, const pw_fit_group *group, double seconds) {
+    for (size_t i = 0; i < l->count; i++)
+        if (!strncmp(group->stack, l->rows[i].stack, strlen(l->rows[i].stack)))
+            return l->rows[i].launches * seconds > 0.5 * l->average_s;
+    return false;
+}
+
+static pw_status read_gemm_rows(pw_csv *csv, const sides *s, const loops *l, const char *primary, const pw_catalogue *catalogue,
                                 pw_measurements *all, pw_error *error) {
     static const char *const names[] = {"gpu", "stack", "dtype", "m", "n", "k", "latency_us"};
     int column[7];
@@ -143,19 +189,22 @@ static pw_status read_gemm_rows(pw_csv *csv, const sides *s, const char *primary
         const pw_fit_group *group = &all->groups[row.group];
         double bytes = pw_precision_bytes(group->precision) * (row.m + row.n) * row.k + 2 * row.m * row.n;
         row.cached = bytes > group->device->memory_Bps * row.seconds;
+        row.throttled = throttles(l, group, row.seconds);
         PW_TRY(add_row(all, &row, error));
     }
 }
 
-pw_status pw_measurements_read_gemm(const char *file, const char *split, const char *primary, const pw_catalogue *catalogue,
-                                    pw_measurements *all, pw_error *error) {
+pw_status pw_measurements_read_gemm(const char *file, const char *split, const char *loop, const char *primary,
+                                    const pw_catalogue *catalogue, pw_measurements *all, pw_error *error) {
     static const char *const keys[] = {"n", "k"};
     sides s = {0};
+    loops l;
     pw_csv *csv = NULL;
     *all = (pw_measurements){.allocator = pw_allocator_default()};
+    PW_TRY(read_loops(loop, catalogue, &l, all->allocator, error));
     pw_status status = read_sides(split, keys, 2, &s, all->allocator, error);
     if (status == PW_OK) status = pw_csv_open(file, NULL, all->allocator, &csv, error);
-    if (status == PW_OK) status = read_gemm_rows(csv, &s, primary, catalogue, all, error);
+    if (status == PW_OK) status = read_gemm_rows(csv, &s, &l, primary, catalogue, all, error);
     if (status == PW_OK) status = gather_groups(all, error);
     pw_csv_close(csv);
     sides_free(&s, all->allocator);

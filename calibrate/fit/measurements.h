@@ -16,6 +16,7 @@ typedef struct pw_fit_group {
 typedef struct pw_kernel_row {
     size_t group;
     bool check; /* by the split: judges the fit, never shapes it */
+    bool throttled; /* launched for so long without a pause that a power cap can have lowered the clock */
     bool cached; /* faster than the data sheet's bandwidth allows: operands stayed in cache */
     double seconds;
     double m, n, k;                                                        /* gemm */
@@ -32,9 +33,10 @@ typedef struct pw_measurements {
     size_t skipped; /* rows of devices the catalogue does not have */
 } pw_measurements;
 
-/* gpu,stack,dtype,m,n,k,latency_us with sides n,k,side. primary: the beginning of the fitted stack's name. */
-pw_status pw_measurements_read_gemm(const char *file, const char *split, const char *primary, const pw_catalogue *catalogue,
-                                    pw_measurements *measurements, pw_error *error);
+/* gpu,stack,dtype,m,n,k,latency_us with sides n,k,side. primary: the beginning of the fitted stack's name. loop: how often a
+ * kernel of each stack is launched (stack,gemm_before,gemm_timed; a stack is the beginning of a name). */
+pw_status pw_measurements_read_gemm(const char *file, const char *split, const char *loop, const char *primary,
+                                    const pw_catalogue *catalogue, pw_measurements *measurements, pw_error *error);
 /* gpu,stack,dtype,pass,batch,seq,heads,kv_heads,head_dim,latency_us with sides heads,kv_heads,head_dim,side. */
 pw_status pw_measurements_read_attention(const char *file, const char *split, const char *primary,
                                          const pw_catalogue *catalogue, pw_measurements *measurements, pw_error *error);

@@ -1,21 +1,26 @@
 /* The gemm and attention suites: kernel times alone, against tables measured in a CUDA graph. The baseline is the
- * data-sheet roofline: the larger of FLOP over peak and bytes over bandwidth. */
+ * data-sheet roofline: the larger of FLOP over peak and bytes over bandwidth. Long kernels reach the power cap while they are
+ * measured: kernel-loops.csv says how often a stack's rows were launched, the power model what that did to the clock. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/gpu/gpu.h"
+#include "models/power/kernel_loop.h"
+#include "scenarios/validation/layout.h"
 #include "scenarios/validation/validation.h"
 
 typedef struct known_gpu {
     const char *name;
     pw_gpu *gpu;     /* NULL: it cannot be used */
+    pw_gpu_power *power; /* NULL: nothing is known of its power */
     const char *why; /* "": it is not in the catalogue */
 } known_gpu;
 
 typedef struct kernel_state {
     known_gpu *gpus; /* the distinct GPU names of the input, in order of the text */
     uint32_t count;
+    pw_measured loops; /* kernel-loops.csv */
+    double average_s;  /* of the controller that holds a cap */
 } kernel_state;
 
 static int by_name(const void *a, const void *b) { return strcmp(((const known_gpu *)a)->name, ((const known_gpu *)b)->name); }
@@ -26,7 +31,12 @@ static pw_status create_gpu(const pw_validation_context *context, known_gpu *kno
     pw_error failure = {0};
     pw_status status = pw_gpu_create(pw_allocator_default(), context->catalogue, known->name, &known->gpu, &failure);
     known->why = "";
-    if (status == PW_OK) return PW_OK;
+    if (status == PW_OK) {
+        status = pw_gpu_power_create(pw_allocator_default(), context->catalogue, known->name, &known->power, &failure);
+        if (status == PW_OK || status == PW_NOT_FOUND || status == PW_UNSUPPORTED) return PW_OK;
+        if (error) *error = failure;
+        return status;
+    }
     known->gpu = NULL;
     if (status == PW_NO_MEMORY || status == PW_IO) {
         if (error) *error = failure;
@@ -41,6 +51,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     kernel_state *state = pw_arena_alloc(context->arena, sizeof *state);
     context->state = state;
     if (!state) return no_memory(error);
+    *state = (kernel_state){0};
     known_gpu *all = pw_arena_alloc(context->arena, (input->rows + 1u) * sizeof *all);
     if (!all) return no_memory(error);
     for (uint32_t row = 0; row < input->rows; row++) all[row] = (known_gpu){.name = pw_measured_text(input, row, "gpu")};
@@ -48,6 +59,8 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     uint32_t distinct = 0;
     for (uint32_t row = 0; row < input->rows; row++)
         if (row == 0 || by_name(&all[row], &all[distinct - 1]) != 0) all[distinct++] = all[row];
+    PW_TRY(pw_layout_table(context, "kernel-loops.csv", &state->loops, error));
+    PW_TRY(pw_kernel_loop_average(context->catalogue, &state->average_s, error));
     state->gpus = all;
     for (; state->count < distinct; state->count++) PW_TRY(create_gpu(context, &all[state->count], error));
     return PW_OK;
@@ -55,7 +68,10 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
 
 static void finish(pw_validation_context *context) {
     kernel_state *state = context->state;
-    for (uint32_t i = 0; state && i < state->count; i++) pw_gpu_destroy(state->gpus[i].gpu);
+    for (uint32_t i = 0; state && i < state->count; i++) {
+        pw_gpu_destroy(state->gpus[i].gpu);
+        pw_gpu_power_destroy(state->gpus[i].power);
+    }
 }
 
 static const known_gpu *gpu_of(const pw_validation_context *context, uint32_t row) {
@@ -78,7 +94,7 @@ static int precision_of(const char *text) {
 
 /* Common to both: GPU, precision, measured time; *gpu NULL when the row is skipped. */
 static pw_status begin(const pw_validation_context *context, uint32_t row, pw_prediction *prediction, pw_kernel *kernel,
-                       const pw_gpu **gpu, pw_error *error) {
+                       const known_gpu **gpu, pw_error *error) {
     const pw_measured *input = context->input;
     prediction->side = pw_validation_side(context->split, input, row);
     *gpu = NULL;
@@ -92,20 +108,55 @@ static pw_status begin(const pw_validation_context *context, uint32_t row, pw_pr
     int precision = precision_of(pw_measured_text(input, row, "dtype"));
     if (precision < 0) return skip(prediction, "precision '%s' is not modelled", pw_measured_text(input, row, "dtype"));
     kernel->precision = (pw_precision)precision;
-    *gpu = known->gpu;
+    *gpu = known;
     return PW_OK;
 }
 
-static pw_status end(const pw_gpu *gpu, const pw_kernel *kernel, double flops, double bytes, pw_prediction *prediction,
-                     pw_error *error) {
+typedef struct launched {
+    const pw_gpu *gpu;
+    const pw_kernel *kernel;
+    double otherwise_s; /* where the equations fail at a clock */
+} launched;
+
+static double time_at(void *context, double clock_ratio) {
+    const launched *l = context;
+    const pw_gpu_state state = {.clock_ratio = clock_ratio};
+    pw_kernel_cost cost;
+    return pw_gpu_kernel_cost(l->gpu, l->kernel, &state, &cost, NULL) == PW_OK ? cost.total_s : l->otherwise_s;
+}
+
+/* The mean of a launch in the loop of the row's stack; alone where no loop is on file. kind: "gemm" or "attention". */
+static pw_status in_loop(const pw_validation_context *context, uint32_t row, const char *kind, const known_gpu *known,
+                         const pw_kernel *kernel, const pw_kernel_cost *cost, double *mean_s, pw_error *error) {
+    const kernel_state *state = context->state;
+    *mean_s = cost->total_s;
+    int64_t found = pw_layout_match(&state->loops, "gemm_before", context->input, row);
+    if (found < 0 || !known->power) return PW_OK;
+    char column[32];
+    pw_kernel_loop loop = {.average_s = state->average_s};
+    snprintf(column, sizeof column, "%s_before", kind);
+    PW_TRY(pw_measured_number(&state->loops, (uint32_t)found, column, &loop.before, error));
+    snprintf(column, sizeof column, "%s_timed", kind);
+    PW_TRY(pw_measured_number(&state->loops, (uint32_t)found, column, &loop.timed, error));
+    launched of = {known->gpu, kernel, cost->total_s};
+    pw_gpu_load launch = {.work = {.busy_s = cost->total_s}, .span_s = cost->total_s, .time_of = time_at, .context = &of};
+    pw_gpu_work_add_kernel(&launch.work, kernel, cost, 1);
+    const pw_gpu_limits own = {0};
+    *mean_s = pw_kernel_loop_s(known->power, &launch, &own, pw_gpu_power_figures_of(known->power)->reference_C, &loop);
+    return PW_OK;
+}
+
+static pw_status end(const pw_validation_context *context, uint32_t row, const char *kind, const known_gpu *known,
+                     const pw_kernel *kernel, double flops, double bytes, pw_prediction *prediction, pw_error *error) {
     pw_kernel_cost cost;
     pw_error failure = {0};
-    pw_status status = pw_gpu_kernel_cost(gpu, kernel, NULL, &cost, &failure);
+    pw_status status = pw_gpu_kernel_cost(known->gpu, kernel, NULL, &cost, &failure);
     if (status != PW_OK && status != PW_NO_MEMORY) return skip(prediction, "%.390s", failure.what);
     if (status != PW_OK) return no_memory(error);
-    const pw_device *device = pw_gpu_device(gpu);
+    const pw_device *device = pw_gpu_device(known->gpu);
     prediction->ran = true;
-    prediction->plain = prediction->stack = cost.total_s;
+    prediction->plain = cost.total_s;
+    PW_TRY(in_loop(context, row, kind, known, kernel, &cost, &prediction->stack, error));
     prediction->baseline = fmax(flops / device->peak_flops[kernel->precision], bytes / device->memory_Bps);
     return PW_OK;
 }
@@ -117,7 +168,7 @@ static pw_status end(const pw_gpu *gpu, const pw_kernel *kernel, double flops, d
 static pw_status predict_gemm(const pw_validation_context *context, uint32_t row, pw_prediction *prediction,
                               pw_error *error) {
     pw_kernel kernel = {.kind = PW_KERNEL_GEMM, .gemm = {.batch = 1}};
-    const pw_gpu *gpu;
+    const known_gpu *gpu;
     PW_TRY(begin(context, row, prediction, &kernel, &gpu, error));
     if (!gpu) return PW_OK;
     INTEGER("m", kernel.gemm.m);
@@ -125,13 +176,13 @@ static pw_status predict_gemm(const pw_validation_context *context, uint32_t row
     INTEGER("k", kernel.gemm.k);
     double m = (double)kernel.gemm.m, n = (double)kernel.gemm.n, k = (double)kernel.gemm.k;
     double bytes = pw_precision_bytes(kernel.precision) * (m * k + n * k) + 2 * m * n;
-    return end(gpu, &kernel, 2 * m * n * k, bytes, prediction, error);
+    return end(context, row, "gemm", gpu, &kernel, 2 * m * n * k, bytes, prediction, error);
 }
 
 static pw_status predict_attention(const pw_validation_context *context, uint32_t row, pw_prediction *prediction,
                                    pw_error *error) {
     pw_kernel kernel = {.kind = PW_KERNEL_ATTENTION};
-    const pw_gpu *gpu;
+    const known_gpu *gpu;
     PW_TRY(begin(context, row, prediction, &kernel, &gpu, error));
     if (!gpu) return PW_OK;
     const char *pass = pw_measured_text(context->input, row, "pass");
@@ -149,7 +200,7 @@ static pw_status predict_attention(const pw_validation_context *context, uint32_
            h = (double)kernel.attention.heads, g = (double)kernel.attention.kv_heads;
     double flops = 4 * b * h * s * s * d * (kernel.attention.causal ? 0.5 : 1) * (kernel.attention.backward ? 2.5 : 1);
     double bytes = pw_precision_bytes(kernel.precision) * b * s * d * (2 * h + 2 * g);
-    return end(gpu, &kernel, flops, bytes, prediction, error);
+    return end(context, row, "attention", gpu, &kernel, flops, bytes, prediction, error);
 }
 
 static const char *const gemm_required[] = {"gpu", "dtype", "m", "n", "k", "latency_us", NULL};

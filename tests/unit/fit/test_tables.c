@@ -57,6 +57,12 @@ static void write_file(const char *path, const char *text) {
     }
 }
 
+static const char *loops_file(void) {
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/kernel-loops.csv", committed.split);
+    return path;
+}
+
 static void expect_broken(const char *rows, const char *sides, int line, const char *what) {
     char data[] = "/tmp/podwright-rows-XXXXXX", split[] = "/tmp/podwright-sides-XXXXXX";
     int a = mkstemp(data), b = mkstemp(split);
@@ -64,7 +70,7 @@ static void expect_broken(const char *rows, const char *sides, int line, const c
     pw_error error = {0};
     write_file(data, rows);
     write_file(split, sides);
-    pw_status status = pw_measurements_read_gemm(data, split, "", catalogue, &all, &error);
+    pw_status status = pw_measurements_read_gemm(data, split, loops_file(), "", catalogue, &all, &error);
     PW_EXPECT(status != PW_OK);
     PW_EXPECT_INT(error.line, line);
     PW_EXPECT_CONTAINS(error.what, what);
@@ -96,7 +102,7 @@ PW_TEST(check_rows_shape_nothing_and_groups_keep_their_rows) {
     pw_error error = {0};
     snprintf(data, sizeof data, "%s/kernel-gemm.csv", committed.data);
     snprintf(split, sizeof split, "%s/split-gemm.csv", committed.split);
-    PW_EXPECT_INT(pw_measurements_read_gemm(data, split, "trtllm", catalogue, &all, &error), PW_OK);
+    PW_EXPECT_INT(pw_measurements_read_gemm(data, split, loops_file(), "trtllm", catalogue, &all, &error), PW_OK);
     size_t rows = 0, check = 0;
     for (size_t g = 0; g < all.group_count; g++) {
         PW_EXPECT_INT(all.groups[g].first, rows);
