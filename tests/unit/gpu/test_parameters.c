@@ -33,7 +33,7 @@ PW_TEST(a_device_says_where_its_parameters_come_from) {
         PW_EXPECT(catalogue);
         return;
     }
-    expect_provenance(catalogue, "A100-SXM4-80GB", PW_KERNEL_GEMM, PW_PRECISION_BF16, "fitted on A100-SXM4-80GB bf16, 795 rows");
+    expect_provenance(catalogue, "A100-SXM4-80GB", PW_KERNEL_GEMM, PW_PRECISION_BF16, "fitted on A100-SXM4-80GB bf16, 725 rows");
     expect_provenance(catalogue, "A100-SXM4-80GB", PW_KERNEL_GEMM, PW_PRECISION_FP16, "fitted on A100-SXM4-80GB bf16");
     expect_provenance(catalogue, "A100-PCIe-40GB", PW_KERNEL_GEMM, PW_PRECISION_BF16,
                       "from A100-SXM4-80GB bf16 (same architecture Ampere)");
