@@ -23,5 +23,7 @@ pw_status pw_fit_traffic(const pw_catalogue *catalogue, const pw_fit_paths *path
 pw_status pw_fit_attention(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
 /* collective-parameters.csv, and the fitted cells of network-stacks.csv and collective-launch.csv */
 pw_status pw_fit_collectives(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
+/* node-power-parameters.csv, from nodes measured at the wall */
+pw_status pw_fit_node_power(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
 
 #endif
