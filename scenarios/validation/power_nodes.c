@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrate/fit/node_power_fit.h"
+#include "models/power/node_fit.h"
 #include "scenarios/validation/validation.h"
 
 typedef struct line {

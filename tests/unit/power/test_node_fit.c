@@ -1,5 +1,5 @@
 /* The fit of what the power of all servers shares: what may shape it, what may not, and how well it predicts types it never saw. */
-#include "calibrate/fit/node_power_fit.h"
+#include "models/power/node_fit.h"
 #include "tests/harness/catalogue.h"
 
 static pw_node_rows rows_of(void) {

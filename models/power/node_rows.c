@@ -1,4 +1,4 @@
-#include "calibrate/fit/node_power_rows.h"
+#include "models/power/node_rows.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* Measured nodes as the fit takes them: rows of power-measured.csv whose mean or idle power at the wall is known, with the server that
+/* Measured nodes as fits and validation take them: rows of power-measured.csv whose mean or idle power at the wall is known, with the server that
  * power-systems.csv says their system is, and their side of the split.
  */
-#ifndef PW_CALIBRATE_FIT_NODE_POWER_ROWS_H
-#define PW_CALIBRATE_FIT_NODE_POWER_ROWS_H
+#ifndef PW_MODELS_POWER_NODE_ROWS_H
+#define PW_MODELS_POWER_NODE_ROWS_H
 
 #include "models/power/node_power.h"
 
