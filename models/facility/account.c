@@ -44,6 +44,10 @@ static void add_hours(facility_account *account, pw_time from, pw_time to, const
         bin->meter_J += state->meter_W * seconds;
         bin->water_L += state->water_Lps * seconds;
         bin->energy_cost += state->meter_W * state->price_per_J * seconds;
+        bin->wet_C += state->wet_C * seconds;
+        bin->dry_C += state->dry_C * seconds;
+        bin->excess_K += state->excess_K * seconds;
+        bin->free_share += state->free_share * seconds;
         bin->carbon_kg += state->meter_W * state->kg_per_J * seconds;
         at = next;
     }
@@ -70,6 +74,11 @@ void facility_account_add(facility_account *account, pw_sim *sim, pw_time from, 
     facility_sum_add(&account->carbon_idle_kg, joules * state->kg_per_J * (1 - dynamic));
     facility_sum_add(&account->energy_cost, joules * state->price_per_J);
     facility_sum_add(&account->dynamic_cost, joules * state->price_per_J * dynamic);
+    facility_sum_add(&account->heat_J, state->it_W * seconds);
+    facility_sum_add(&account->free_J, state->it_W * seconds * state->free_share);
+    if (state->excess_K > r->excess_K) r->excess_K = state->excess_K;
+    if (state->excess_K >= 0.1) r->excess_s += seconds;
+    if (state->idled) r->idled_s += seconds;
     facility_sum_add(&account->used_s, state->utilization * seconds);
     if (state->meter_W > r->peak_W) r->peak_W = state->meter_W, r->peak_s = (double)from / PW_TICKS_PER_SECOND_OPERATIONS;
     if (!(state->meter_W >= r->least_W)) r->least_W = state->meter_W;
@@ -121,6 +130,11 @@ void facility_account_close(facility_account *account, pw_sim *sim, const facili
     r->dynamic_energy_cost = facility_sum_get(&account->dynamic_cost);
     r->demand_cost = facility_sum_get(&account->demand_cost);
     r->water_cost = r->water_L / 1e3 * desc->water_price;
-    double end_s = pw_sim_seconds(sim);
-    for (uint32_t h = 0; h < r->hour_count; h++) r->hours[h].utilization /= fmin(3600, end_s - 3600.0 * h);
+    r->used_s = facility_sum_get(&account->used_s);
+    r->free_share = facility_sum_get(&account->free_J) / facility_sum_get(&account->heat_J);
+    for (uint32_t h = 0; h < r->hour_count; h++) {
+        pw_facility_hour *hour = &r->hours[h];
+        double *const means[] = {&hour->utilization, &hour->wet_C, &hour->dry_C, &hour->excess_K, &hour->free_share};
+        for (size_t i = 0; i < sizeof means / sizeof *means; i++) *means[i] /= fmin(3600, pw_sim_seconds(sim) - 3600.0 * h);
+    }
 }

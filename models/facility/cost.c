@@ -76,7 +76,7 @@ pw_status facility_cost_prices(const pw_catalogue *catalogue, const pw_cluster *
 
 /* Owning costs fixed + dynamic x used GPU-hours, a cloud price x used GPU-hours: they meet at the break-even utilization. */
 static void compare(const pw_facility_result *r, const pw_economics_desc *desc, const pw_site_result *site, pw_site_cost *cost) {
-    double used_h = r->used_gpu_s / 3600, all_h = r->gpus * r->duration_s / 3600;
+    double used_h = site->used_s * r->gpus / 3600, all_h = r->gpus * r->duration_s / 3600;
     double price = r->cloud_price.value * (1 - given_or(desc->cloud_discount, 0)) / given_or(desc->cloud_gpu_share, 1);
     double fixed = cost->total - site->dynamic_energy_cost, dynamic = used_h > 0 ? site->dynamic_energy_cost / used_h : 0;
     cost->cloud = price * used_h;
@@ -93,8 +93,8 @@ void facility_site_cost(const pw_facility_result *r, const pw_economics_desc *de
                            .water = site->water_cost};
     cost->total = cost->servers + cost->network + cost->facility + cost->maintenance + cost->energy + cost->water;
     cost->per_gpu_hour = cost->total / (r->gpus * r->duration_s / 3600);
-    cost->per_used_gpu_hour = cost->total / (r->used_gpu_s / 3600);
-    cost->per_million_tokens = cost->total / (r->tokens / 1e6);
+    cost->per_used_gpu_hour = cost->total / (site->used_s * r->gpus / 3600);
+    cost->per_million_tokens = cost->total / (r->tokens_per_s * site->used_s / 1e6);
     compare(r, desc, site, cost);
 }
 

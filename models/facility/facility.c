@@ -38,29 +38,15 @@ static pw_status path_of(const asked *q, const char *what, const char *name, cha
     return PW_OK;
 }
 
-static pw_status make_it(asked *q) {
-    const pw_demand_desc *d = &q->desc->demand;
-    if (isnan(d->peak_W))
-        return pw_fail(q->error, PW_BAD_INPUT, q->file, q->line, "demand = o.demand { idle = 0.3 * u.MW, peak = 1 * u.MW }", "demand.peak is missing");
-    double idle_W = isnan(d->idle_W) ? 0 : d->idle_W, fans = isnan(d->fan_share) ? 0 : d->fan_share,
-           supplies = isnan(d->supply_loss_share) ? 0 : d->supply_loss_share;
-    q->it.split_known = !isnan(d->fan_share);
-    const double shares[][2] = {{PW_FACILITY_COMPUTE, 1 - fans - supplies}, {PW_FACILITY_FANS, fans}, {PW_FACILITY_SUPPLIES, supplies}};
-    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-        q->it.idle_W[(int)shares[i][0]] = idle_W * shares[i][1];
-        q->it.peak_W[(int)shares[i][0]] = d->peak_W * shares[i][1];
-    }
-    return PW_OK;
-}
-
 static pw_status make_demand(asked *q) {
     char buffer[FACILITY_PATH];
     const char *path;
     double none[PW_FACILITY_PART_COUNT] = {0};
     pw_facility_result *r = q->result;
     pw_time end = pw_time_from_seconds(q->desc->duration_s, PW_TICKS_PER_SECOND_OPERATIONS);
-    PW_TRY(make_it(q));
+    PW_TRY(facility_it_make(q->allocator, q->catalogue, q->cluster, &q->desc->demand, &q->it, r, q->error));
     r->it_idle_W = facility_it_at(&q->it, 0, none);
+    memset(none, 0, sizeof none);
     r->it_peak_W = facility_it_at(&q->it, 1, none);
     PW_TRY(path_of(q, "demand.file", q->desc->demand.file, buffer, &path));
     PW_TRY(facility_demand(&q->desc->demand, q->desc->new_year, end, path, r->it_idle_W, r->it_peak_W, q->allocator, q->arena, &q->demand, q->error));
@@ -68,7 +54,7 @@ static pw_status make_demand(asked *q) {
         pw_time until = i + 1 < q->demand.count ? q->demand.at[i + 1] : end;
         r->used_gpu_s += q->demand.value[i] * (double)(until - q->demand.at[i]) / PW_TICKS_PER_SECOND_OPERATIONS * r->gpus;
     }
-    r->tokens = q->desc->tokens_per_s * r->used_gpu_s / r->gpus;
+    r->tokens_per_s = q->desc->tokens_per_s;
     return PW_OK;
 }
 
@@ -87,10 +73,43 @@ static pw_status make_grid(asked *q, const pw_site_desc *site, const char *where
     return isnan(sourced->value) ? PW_OK : facility_steps_add(grid, q->arena, 0, sourced->value, q->error);
 }
 
+/* What plants, weather and stages refuse is about a field of the site. */
+static pw_status about(const asked *q, pw_status status, const char *where, const char *field) {
+    char what[sizeof q->error->what];
+    if (status == PW_OK || status == PW_NO_MEMORY || *q->error->file || strstr(q->error->what, where)) return status;
+    snprintf(what, sizeof what, "%s", q->error->what);
+    snprintf(q->error->what, sizeof q->error->what, "%s.%s: %.600s", where, field, what);
+    return status;
+}
+
+/* The plant of a site, if it has one, and its chain; then it runs. */
+static pw_status simulate_site(asked *q, const pw_site_desc *site, const char *where, facility_run *run, pw_site_result *result) {
+    facility_loop loop = {.plant = NULL};
+    facility_chain chain;
+    facility_it it = q->it;
+    char buffer[FACILITY_PATH], field[80];
+    const char *path = NULL;
+    double none[PW_FACILITY_PART_COUNT] = {0};
+    pw_status status = PW_OK;
+    if (site->plant) {
+        snprintf(field, sizeof field, "%s.weather", where);
+        bool is_file = strchr(site->weather, '.') || strchr(site->weather, '/');
+        if (is_file) PW_TRY(path_of(q, field, site->weather, buffer, &path));
+        status = facility_loop_make(q->allocator, q->catalogue, q->cluster, site, where, path, &q->it, &loop, &it, q->error);
+        if (status != PW_OK) about(q, status, where, loop.it_peak_W > 0 && !loop.weather ? "weather" : "plant");
+    }
+    if (status == PW_OK) status = about(q, facility_chain_make(q->catalogue, site, facility_it_at(&it, 1, none), where, &chain, q->error), where, "chain");
+    run->it = &it;
+    run->chain = &chain;
+    run->loop = site->plant ? &loop : NULL;
+    if (status == PW_OK) status = facility_site_run(run, q->arena, result, q->error);
+    facility_loop_end(&loop);
+    return status;
+}
+
 static pw_status run_site(asked *q, uint32_t index) {
     const pw_site_desc *site = ((const pw_one_of *)q->desc->sites.items)[index].record;
     facility_steps price = {0}, grid = {0};
-    facility_chain chain;
     char buffer[FACILITY_PATH], where[40], field[80];
     const char *path;
     pw_facility_result *r = q->result;
@@ -100,10 +119,9 @@ static pw_status run_site(asked *q, uint32_t index) {
     PW_TRY(path_of(q, field, site->tariff_file, buffer, &path));
     PW_TRY(facility_tariff(q->catalogue, &q->exchange, site, where, q->desc->new_year, end, path, q->allocator, q->arena, &price, &q->prices[index], q->error));
     PW_TRY(make_grid(q, site, where, end, &grid, &q->grids[index]));
-    PW_TRY(facility_chain_make(q->catalogue, site, r->it_peak_W, where, &chain, q->error));
-    const facility_run run = {.allocator = q->allocator, .it = &q->it, .chain = &chain, .desc = site, .demand = &q->demand, .price = &price, .grid = &grid, .end = end,
-                              .seed = q->seed, .interrupt = q->interrupt};
-    PW_TRY(facility_site_run(&run, q->arena, &r->sites[index], q->error));
+    facility_run run = {.allocator = q->allocator, .desc = site, .demand = &q->demand, .price = &price, .grid = &grid, .end = end, .seed = q->seed,
+                        .interrupt = q->interrupt};
+    PW_TRY(simulate_site(q, site, where, &run, &r->sites[index]));
     pw_site_result *ran = &r->sites[index];
     ran->embodied_kg = r->embodied_kg.value * r->nodes * r->duration_s / (r->server_years.value * SECONDS_PER_YEAR);
     for (uint32_t h = 0; h < ran->hour_count; h++) {

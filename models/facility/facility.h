@@ -12,6 +12,7 @@
 #ifndef PW_MODELS_FACILITY_H
 #define PW_MODELS_FACILITY_H
 
+#include "models/cooling/plant.h"
 #include "models/node/cluster.h"
 #include "sim/event.h"
 #include "sim/registry.h"
@@ -35,13 +36,29 @@ typedef struct pw_demand_desc {
     double day_from_s, day_to_s; /* WEEK: working hours, from midnight */
     pw_list phases;       /* PHASES: of pw_one_of: pw_phase_desc; repeated to the end */
     const char *file;     /* FILE: CSV with the column utilization or it_power_W, and hour or one row an hour */
+    double gpu_W;         /* a busy GPU; NaN: what GPUs held by their cap draw on average */
+    double switch_W;      /* a switch of the network; NaN: the catalogue's */
     double idle_W, peak_W; /* of all IT at utilization 0 and 1, in place of the cluster's nodes */
     double fan_share, supply_loss_share; /* of these watts; NaN: not known, and so is ITUE */
 } pw_demand_desc;
 extern const pw_kind pw_demand_kind; /* "demand" */
 
+/* A part of the plant that works only in part for a while. */
+typedef struct pw_plant_failure_desc {
+    int part;                /* pw_plant_part */
+    double at_s, duration_s; /* duration NaN: to the end */
+    double left;             /* share that still works */
+} pw_plant_failure_desc;
+extern const pw_kind pw_plant_failure_kind; /* "plant_failure" */
+
 typedef struct pw_site_desc {
     const char *name;
+    const char *weather;     /* a climate, or a file; NULL: no plant */
+    pw_plant_desc *plant;    /* NULL: nothing cools */
+    double capture;          /* share of the IT's heat that goes to liquid; NaN: by plant and nodes */
+    double node_fans;        /* power of the nodes' fans over that without liquid; NaN: by the law of fan_factor (docs/models/facility.md) */
+    double trip_K;           /* the IT goes idle when the loops' water is so far above its steady place; NaN: never */
+    pw_list failures;        /* of pw_one_of: pw_plant_failure_desc */
     double pue;              /* stated, in place of a simulated plant and chain; NaN: simulate */
     pw_list chain;           /* of const char *: rows of power-stages from the racks to the meter; empty: no losses on the way */
     double chain_share;      /* of their rated output that stages carry at the IT's peak */
@@ -95,6 +112,11 @@ extern const pw_kind pw_facility_kind; /* "facility" */
     X(RACK, "rack distribution", CHAIN)            \
     X(UPS, "ups", CHAIN)                           \
     X(TRANSFORMER, "transformer", CHAIN)           \
+    X(CDU_PUMPS, "cdu pumps", COOLING)             \
+    X(WATER_PUMPS, "water pumps", COOLING)         \
+    X(CHILLERS, "chillers", COOLING)               \
+    X(TOWER_FANS, "tower fans", COOLING)           \
+    X(AIR_FANS, "air handlers", COOLING)           \
     X(STATED, "overhead as stated", OTHER)         \
     X(OTHER, "lighting and other", OTHER)
 typedef enum pw_facility_part {
@@ -110,6 +132,7 @@ extern const pw_facility_group pw_facility_part_groups[];
 /* One hour of the span; the last may be shorter. */
 typedef struct pw_facility_hour {
     double utilization, it_J, cooling_J, chain_J, meter_J, water_L, energy_cost, carbon_kg; /* utilization: mean */
+    double wet_C, dry_C, excess_K, free_share; /* means: weather; supply above its set point; heat that left without chillers */
 } pw_facility_hour;
 
 typedef struct pw_site_result {
@@ -126,6 +149,12 @@ typedef struct pw_site_result {
     double dynamic_energy_cost;       /* of energy_cost, for what IT draws above idle */
     pw_facility_hour *hours;
     uint32_t hour_count;
+    double excess_K, excess_s;        /* most that a supply was above its set point; for how long it was, by 0.1 K or more */
+    double free_share;                /* of the heat, that left without chillers; NaN: no plant */
+    double used_s;                    /* utilization x time, less what protection took */
+    double idled_s;                   /* that protection kept the IT idle */
+    double capture;                   /* share of heat to liquid; NaN: no plant */
+    double it_peak_W;
     uint64_t events;
 } pw_site_result;
 
@@ -151,8 +180,11 @@ typedef struct pw_facility_result {
     const pw_device *device;
     uint32_t gpus, nodes;
     double used_gpu_s;                 /* utilization x GPUs x time */
-    double it_peak_W, it_idle_W;       /* at utilization 1 and 0 */
-    double tokens;                     /* NaN: no throughput */
+    double it_peak_W, it_idle_W;       /* at utilization 1 and 0, air cooled */
+    const char *server;                /* whose parts these watts come from; NULL: given */
+    double gpu_busy_W, switch_W;       /* NaN: given as a sum; switch_W 0: not known */
+    uint32_t switches;
+    double tokens_per_s;               /* at utilization 1; NaN: not asked */
     double capex_servers, capex_network, capex_facility;
     pw_sourced server_price, network_price, facility_price, server_years, facility_years, server_maintenance, facility_maintenance, cloud_price,
         exchange, embodied_kg;

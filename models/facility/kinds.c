@@ -52,6 +52,10 @@ static const pw_field demand_fields[] = {
      .text = "Profile phases: the steps of the mix, repeated to the end of the span."},
     {"file", PW_FIELD_TEXT, PW_UNIT_NONE, AT(file), 0, 0, "", NULL, NULL,
      "Profile file: CSV with the column utilization or it_power_W, and hour (from the beginning, rising), or one row for each hour, repeated."},
+    {"gpu_power", PW_FIELD_NUMBER, PW_UNIT_WATTS, AT(gpu_W), 1, 1e5, "", NULL, NULL,
+     "Mean power of a GPU of a busy node; left out: what GPUs that their power limit holds draw on average."},
+    {"switch_power", PW_FIELD_NUMBER, PW_UNIT_WATTS, AT(switch_W), 0, 1e6, "", NULL, NULL,
+     "Power of one switch of the cluster's network; left out: the catalogue's, or none where that is not known."},
     {"idle", PW_FIELD_NUMBER, PW_UNIT_WATTS, AT(idle_W), 0, 1e11, "", NULL, NULL,
      "Power of all IT at utilization 0, in place of the cluster's nodes; goes with peak."},
     {"peak", PW_FIELD_NUMBER, PW_UNIT_WATTS, AT(peak_W), 1, 1e11, "", NULL, NULL, "Power of all IT at utilization 1, in place of the cluster's nodes."},
@@ -65,6 +69,8 @@ static const pw_field demand_fields[] = {
 static pw_status check_demand(const void *description, const char *file, int line, pw_error *error) {
     const pw_demand_desc *d = description;
     bool week = d->profile == PW_DEMAND_WEEK, watts = !isnan(d->peak_W);
+    if (watts && (!isnan(d->gpu_W) || !isnan(d->switch_W)))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "leave out the one or the other", "demand.peak is all the IT draws, and gpu_power and switch_power are parts of it");
     const misplaced fields[] = {
         {"utilization", "profile constant or week", !isnan(d->utilization), week || d->profile == PW_DEMAND_CONSTANT},
         {"night", "profile week", !isnan(d->night), week},
@@ -94,13 +100,37 @@ static pw_status check_demand(const void *description, const char *file, int lin
 const pw_kind pw_demand_kind = {"demand", "How busy the cluster of a facility is, over time, and what it then draws.", sizeof(pw_demand_desc), demand_fields,
                                 check_demand};
 
+/* ---- plant_failure ---- */
+
+#define AT(field) offsetof(pw_plant_failure_desc, field)
+static const pw_field failure_fields[] = {
+    {"part", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(part), 0, 0, NULL, pw_plant_part_names, NULL, "What fails: pumps (flow), fans (speed), chillers (capacity)."},
+    {"at", PW_FIELD_NUMBER, PW_UNIT_SECONDS, AT(at_s), 0, 6.3072e8, NULL, NULL, NULL, "When it fails, from the beginning."},
+    {"duration", PW_FIELD_NUMBER, PW_UNIT_SECONDS, AT(duration_s), 1, 6.3072e8, "", NULL, NULL, "How long it is down; left out: to the end."},
+    {"left", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(left), 0, 1, "0", NULL, NULL, "Share of all such parts that still works."},
+    {NULL}};
+#undef AT
+const pw_kind pw_plant_failure_kind = {"plant_failure", "Parts of a cooling plant that are down for a while.", sizeof(pw_plant_failure_desc), failure_fields, NULL};
+
 /* ---- site ---- */
 
 #define AT(field) offsetof(pw_site_desc, field)
 static const double CHAIN_SHARE = 0.8; /* the preset */
+static const pw_kind *const failure_kinds[] = {&pw_plant_failure_kind, NULL};
+static const pw_field failure_item = {"failure", PW_FIELD_ONE_OF, .kinds = failure_kinds, .text = "A failure."};
 static const pw_field stage_item = {"stage", PW_FIELD_TEXT, .text = "A row of power-stages."};
 static const pw_field site_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, AT(name), 0, 0, "", NULL, NULL, "Name of the site, for reports."},
+    {"weather", PW_FIELD_TEXT, PW_UNIT_NONE, AT(weather), 0, 0, "", NULL, NULL,
+     "A climate of the catalogue (`podwright catalogue climates`), or a file: CSV by the hour, or EnergyPlus weather (.epw)."},
+    {"plant", PW_FIELD_POINTER, PW_UNIT_NONE, AT(plant), 0, 0, "", NULL, &pw_plant_kind, "What takes the heat outside; left out: nothing does."},
+    {"capture", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(capture), 0, 1, "", NULL, NULL,
+     "Share of the IT's heat that goes to liquid; left out: all or none where the plant takes one kind of heat alone, else as the nodes' GPUs are cooled."},
+    {"node_fans", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(node_fans), 0, 1, "", NULL, NULL,
+     "Power of the nodes' fans over that of nodes cooled by air alone; left out: from the heat that is left to air."},
+    {"trip", PW_FIELD_NUMBER, PW_UNIT_CELSIUS, AT(trip_K), 0.1, 60, "", NULL, NULL,
+     "Protection: the IT goes idle when the loops' water is so much warmer than in steady state at full load; left out: never."},
+    {"failures", PW_FIELD_LIST, PW_UNIT_NONE, AT(failures), 1, 10000, "", .item = &failure_item, .text = "Parts of the plant that fail and come back."},
     {"pue", PW_FIELD_NUMBER, PW_UNIT_NONE, AT(pue), 1, 10, "", NULL, NULL,
      "A PUE as stated: cooling and losses are pue - 1 of IT power at all times, and nothing of them is simulated."},
     {"chain", PW_FIELD_LIST, PW_UNIT_NONE, AT(chain), 1, 16, "", .item = &stage_item,
@@ -132,6 +162,14 @@ static pw_status check_site(const void *description, const char *file, int line,
         return pw_fail(error, PW_BAD_INPUT, file, line, "leave out tariff and price_per_kWh", "site.tariff_file says the whole price");
     if ((grid_file + is_given(d->grid) + !isnan(d->grid_kg_per_kWh)) > 1)
         return pw_fail(error, PW_BAD_INPUT, file, line, "keep one", "site.grid, grid_kg_per_kWh and grid_file stand in place of each other");
+    if (!isnan(d->pue) && (d->plant || is_given(d->weather)))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "leave out the one or the other", "site.pue is stated, and a plant in its weather would make another");
+    if (!d->plant != !is_given(d->weather))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "plant = o.plant { type = \"chilled water\" }, weather = \"continental\"", "site.%s is missing: plant and weather go together",
+                       d->plant ? "weather" : "plant");
+    const misplaced with_plant[] = {{"capture", "plant", !isnan(d->capture), d->plant}, {"node_fans", "plant", !isnan(d->node_fans), d->plant},
+                                    {"trip", "plant", !isnan(d->trip_K), d->plant}, {"failures", "plant", d->failures.count > 0, d->plant}};
+    PW_TRY(refuse_misplaced("site", with_plant, sizeof with_plant / sizeof *with_plant, file, line, error));
     if (!isnan(d->pue) && d->chain.count)
         return pw_fail(error, PW_BAD_INPUT, file, line, "leave out the one or the other", "site.pue is stated, and site.chain would lose the same energy again");
     if (!d->chain.count && d->chain_share != CHAIN_SHARE)

@@ -54,7 +54,8 @@ static void put_head(const pw_facility_desc *d, const pw_facility_result *r, pw_
     else snprintf(span, sizeof span, "%.4g hours", days * 24);
     pw_result_line(result, "span", "%s from 1 January, %u site%s, demand %s: mean utilization %.1f %%", span, r->site_count, r->site_count == 1 ? "" : "s",
                    pw_demand_profile_names[d->demand.profile], 100 * r->used_gpu_s / (r->gpus * d->duration_s));
-    pw_result_line(result, "IT", "%s idle, %s at utilization 1", watts(r->it_idle_W, a), watts(r->it_peak_W, b));
+    const char *note = r->server && r->sites[0].it_peak_W != r->it_peak_W && r->site_count > 1 ? " (air cooled)" : "";
+    pw_result_line(result, "IT", "%s idle, %s at utilization 1%s", watts(r->it_idle_W, a), watts(r->it_peak_W, b), note);
 }
 
 /* ---- One site ---- */
@@ -65,6 +66,28 @@ static void put_energy(const pw_site_result *s, const pw_facility_result *r, pw_
                      watts(s->meter_J / r->duration_s, c), watts(s->peak_W, d), floor(s->peak_s / 3600), watts(s->least_W, e));
     if (isnan(s->itue)) pw_result_answer(result, "PUE", "%.3f (ITUE and TUE not known: the nodes' fans and supplies are not told apart)", s->pue);
     else pw_result_answer(result, "PUE", "%.3f; ITUE %.3f, TUE %.3f", s->pue, s->itue, s->tue);
+}
+
+static void put_cooling(const pw_facility_desc *d, const pw_site_result *s, pw_run_result *result) {
+    const pw_site_desc *site = site_of(d, 0);
+    char a[64];
+    double cooling_J = 0;
+    if (!site->plant) return;
+    for (int p = 0; p < PW_FACILITY_PART_COUNT; p++)
+        if (pw_facility_part_groups[p] == PW_FACILITY_GROUP_COOLING) cooling_J += s->part_J[p];
+    char held[100] = "set points held";
+    if (s->excess_s > 0) snprintf(held, sizeof held, "set points held but for %.4g hours (at most %.1f K above)", s->excess_s / 3600, s->excess_K);
+    pw_result_answer(result, "cooling", "%s, %.1f %% of IT; %.1f %% of the heat left without chillers; %s", energy(cooling_J, a), 100 * cooling_J / s->it_J,
+                     100 * s->free_share, held);
+    pw_result_figure(result, "cooling_kWh", cooling_J / KWH, "kWh");
+    pw_result_figure(result, "free_share", s->free_share, "");
+    pw_result_figure(result, "excess_K", s->excess_K, "K");
+    pw_result_figure(result, "excess_hours", s->excess_s / 3600, "h");
+    pw_result_figure(result, "liquid_share", s->capture, "");
+    if (!isnan(site->trip_K)) {
+        pw_result_figure(result, "idled_hours", s->idled_s / 3600, "h");
+        pw_result_answer(result, "trip", "protection kept the IT idle for %.4g hours", s->idled_s / 3600);
+    }
 }
 
 static void put_water(const pw_site_result *s, pw_run_result *result) {
@@ -86,7 +109,7 @@ static void put_carbon(const pw_site_result *s, const pw_facility_result *r, pw_
     else
         pw_result_answer(result, "carbon", "%s CO2e: grid %s (%s of it for idle IT), making the nodes %s (%.0f %%); %.4g g per GPU-hour used",
                          mass(s->carbon_kg + s->embodied_kg, a), mass(s->carbon_kg, b), mass(s->carbon_idle_kg, c), mass(s->embodied_kg, d),
-                         100 * s->embodied_kg / (s->carbon_kg + s->embodied_kg), 1000 * (s->carbon_kg + s->embodied_kg) / (r->used_gpu_s / 3600));
+                         100 * s->embodied_kg / (s->carbon_kg + s->embodied_kg), 1000 * (s->carbon_kg + s->embodied_kg) / (s->used_s * r->gpus / 3600));
 }
 
 static void put_cost(const pw_facility_desc *d, const pw_facility_result *r, uint32_t index, pw_run_result *result) {
@@ -109,9 +132,10 @@ static void put_cost(const pw_facility_desc *d, const pw_facility_result *r, uin
 
 static void put_tokens(const pw_facility_desc *d, const pw_facility_result *r, uint32_t index, pw_run_result *result) {
     const pw_site_result *s = &r->sites[index];
-    if (isnan(r->tokens)) return;
-    double per_MW = r->tokens / r->duration_s / (s->meter_J / r->duration_s / 1e6), J_per_token = s->meter_J / r->tokens;
-    pw_result_figure(result, "tokens", r->tokens, "tokens");
+    double tokens = r->tokens_per_s * s->used_s;
+    if (isnan(tokens)) return;
+    double per_MW = tokens / (s->meter_J / 1e6), J_per_token = s->meter_J / tokens;
+    pw_result_figure(result, "tokens", tokens, "tokens");
     pw_result_figure(result, "tokens_per_s_per_MW", per_MW, "tokens/s/MW");
     pw_result_figure(result, "J_per_token", J_per_token, "J");
     if (r->costs) {
@@ -203,6 +227,24 @@ static void note_source(const char *what, const pw_sourced *s, const char *unit,
     pw_result_note(result, "%s: %.6g %s, from '%s' (%s%s)", what, s->value, unit, s->row, s->provenance, range);
 }
 
+/* What stands behind the watts and the plants. */
+static void put_models(const pw_facility_desc *d, const pw_facility_result *r, pw_run_result *result) {
+    char a[64], b[64], name[64];
+    if (r->server) {
+        pw_result_note(result, "a busy GPU draws %s (%s); power of a node from the parts of '%s'", watts(r->gpu_busy_W, a),
+                       isnan(d->demand.gpu_W) ? "the mean of GPUs at their power limit; demand.gpu_power changes it" : "as given", r->server);
+        if (r->switches && r->switch_W > 0) pw_result_note(result, "%u switches of the network draw %s each", r->switches, watts(r->switch_W, b));
+        else if (r->switches) pw_result_note(result, "the %u switches of the network are left out: their power is not on file; demand.switch_power gives it", r->switches);
+    }
+    for (uint32_t i = 0; i < r->site_count; i++) {
+        const pw_site_desc *site = site_of(d, i);
+        if (site->plant)
+            pw_result_note(result, "%s: plant '%s', weather '%s', %.0f %% of the heat to liquid", name_of(r, i, name), site->plant->type, site->weather,
+                           100 * r->sites[i].capture);
+        else if (isnan(site->pue)) pw_result_note(result, "%s: nothing is said of its cooling, and none is counted", name_of(r, i, name));
+    }
+}
+
 static void put_sources(const pw_facility_desc *d, const pw_facility_result *r, pw_run_result *result) {
     const char *currency = pw_currency_names[d->economics ? d->economics->currency : PW_CURRENCY_USD];
     char what[100], name[64];
@@ -229,7 +271,8 @@ static void put_sources(const pw_facility_desc *d, const pw_facility_result *r, 
 /* ---- Hour by hour ---- */
 
 static void put_series(const pw_facility_result *r, pw_run_result *result) {
-    static const char *const columns[] = {"hour", "utilization", "it_W", "cooling_W", "chain_W", "meter_W", "water_L", "energy_cost", "carbon_kg"};
+    static const char *const columns[] = {"hour", "utilization", "it_W", "cooling_W", "chain_W", "meter_W", "dry_bulb_C", "wet_bulb_C", "supply_excess_K",
+                                         "free_share", "water_L", "energy_cost", "carbon_kg"};
     enum { COLUMNS = sizeof columns / sizeof *columns };
     uint64_t hours = r->sites[0].hour_count, rows = hours * r->site_count;
     double *values = pw_arena_alloc(result->arena, rows * COLUMNS * sizeof *values), *value = values;
@@ -246,7 +289,7 @@ static void put_series(const pw_facility_result *r, pw_run_result *result) {
             const pw_facility_hour *hour = &r->sites[i].hours[h];
             double seconds = fmin(3600, r->duration_s - 3600.0 * (double)h);
             const double row[COLUMNS] = {(double)h, hour->utilization, hour->it_J / seconds, hour->cooling_J / seconds, hour->chain_J / seconds,
-                                         hour->meter_J / seconds, hour->water_L, hour->energy_cost, hour->carbon_kg};
+                                         hour->meter_J / seconds, hour->dry_C, hour->wet_C, hour->excess_K, hour->free_share, hour->water_L, hour->energy_cost, hour->carbon_kg};
             memcpy(value, row, sizeof row);
             value += COLUMNS;
         }
@@ -255,12 +298,22 @@ static void put_series(const pw_facility_result *r, pw_run_result *result) {
                                  .values = values};
 }
 
+/* Of o.cooling a facility reads the kind and the share of heat that goes to liquid; temperatures of chips are not followed here. */
+static pw_status check_cooling(const pw_job_call *call, pw_error *error) {
+    const pw_cooling_desc *c = call->cluster->cooling;
+    if (!c || (isnan(c->inlet_C) && isnan(c->coolant_C) && isnan(c->slot_offset_K) && c->recirculation == 0 && isnan(c->fan_share) && isnan(c->flow)))
+        return PW_OK;
+    return pw_fail(error, PW_UNSUPPORTED, call->file, call->line, "leave out the other fields; site.plant sets supplies, site.node_fans the nodes' fans",
+                   "cluster.cooling: a facility reads kind and capture alone");
+}
+
 static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *error) {
     const pw_facility_desc *desc = call->desc;
     pw_facility_result *r = pw_arena_alloc(result->arena, sizeof *r);
     if (!r) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a result");
     if (call->runner)
         return pw_fail(error, PW_UNSUPPORTED, call->file, call->line, "run it alone", "a facility does not run beside other jobs: it goes on for hours, not steps");
+    PW_TRY(check_cooling(call, error));
     PW_TRY(pw_facility_run(call->allocator, call->catalogue, call->cluster, desc, call->seed, call->interrupt, call->file, call->line, result->arena, r, error));
     result->device = r->device;
     result->gpus = r->gpus;
@@ -271,6 +324,7 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
     pw_result_figure(result, "used_gpu_hours", r->used_gpu_s / 3600, "h");
     if (r->site_count == 1) {
         put_energy(&r->sites[0], r, result);
+        put_cooling(desc, &r->sites[0], result);
         put_water(&r->sites[0], result);
         put_carbon(&r->sites[0], r, result);
         put_cost(desc, r, 0, result);
@@ -281,9 +335,10 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
         put_range(r, result);
         put_sites(desc, r, result);
     }
+    put_models(desc, r, result);
     put_sources(desc, r, result);
     put_series(r, result);
     return pw_result_finish(result, error);
 }
 
-const pw_job_kind pw_job_facility = {.kind = &pw_facility_kind, .run = run};
+const pw_job_kind pw_job_facility = {.kind = &pw_facility_kind, .reads_cooling = true, .run = run};

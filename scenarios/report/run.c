@@ -9,7 +9,7 @@
 #include "scenarios/report/sides.h"
 #include "sim/json.h"
 
-enum { WIDTH = 100, INDENT = 11, BAR = 30, MOST_ROWS = 8, WIDEST_NAME = 24 };
+enum { WIDTH = 100, INDENT = 11, BAR = 30, MOST_ROWS = 8, MOST_BARE_ROWS = 16, WIDEST_NAME = 24 };
 
 /* ---- Text ---- */
 
@@ -124,7 +124,7 @@ static void put_rows(const pw_run_result *result, pw_file *file) {
     pw_file_text(file, "\n");
     uint32_t last_shown = 0;
     for (uint32_t i = 0; i < result->row_count; i++) {
-        bool shown = result->row_count <= MOST_ROWS || i == 0 || i == result->row_count - 1 || &result->rows[i] == full;
+        bool shown = result->row_count <= (result->bare_rows ? MOST_BARE_ROWS : MOST_ROWS) || i == 0 || i == result->row_count - 1 || &result->rows[i] == full;
         if (!shown) continue;
         if (i > last_shown + 1) pw_file_print(file, "      ... %" PRIu32 " more\n", i - last_shown - 1);
         put_row(result, i, width, file);
