@@ -517,6 +517,8 @@
 ---@field day_to? podwright.quantity Profile week: working hours end, from midnight; left out: 20 hours.
 ---@field phases? podwright.phase[] Profile phases: the steps of the mix, repeated to the end of the span.
 ---@field file? string Profile file: CSV with the column utilization or it_power_W, and hour (from the beginning, rising), or one row for each hour, repeated.
+---@field gpu_power? podwright.quantity Mean power of a GPU of a busy node; left out: what GPUs that their power limit holds draw on average.
+---@field switch_power? podwright.quantity Power of one switch of the cluster's network; left out: the catalogue's, or none where that is not known.
 ---@field idle? podwright.quantity Power of all IT at utilization 0, in place of the cluster's nodes; goes with peak.
 ---@field peak? podwright.quantity Power of all IT at utilization 1, in place of the cluster's nodes.
 ---@field fan_share? number With peak: share of IT power that the nodes' fans take; left out: not known, and no ITUE.
@@ -530,6 +532,12 @@
 
 ---@class podwright.site Where a facility stands: what cools and feeds it, what its energy costs and emits.
 ---@field name? string Name of the site, for reports.
+---@field weather? string A climate of the catalogue (`podwright catalogue climates`), or a file: CSV by the hour, or EnergyPlus weather (.epw).
+---@field plant? podwright.plant What takes the heat outside; left out: nothing does.
+---@field capture? number Share of the IT's heat that goes to liquid; left out: all or none where the plant takes one kind of heat alone, else as the nodes' GPUs are cooled.
+---@field node_fans? number Power of the nodes' fans over that of nodes cooled by air alone; left out: from the heat that is left to air.
+---@field trip? podwright.quantity Protection: the IT goes idle when the loops' water is so much warmer than in steady state at full load; left out: never.
+---@field failures? podwright.plant_failure[] Parts of the plant that fail and come back.
 ---@field pue? number A PUE as stated: cooling and losses are pue - 1 of IT power at all times, and nothing of them is simulated.
 ---@field chain? string[] Stages of the power chain, rows of power-stages, from the racks to the meter; PDUs, busways and UPS carry the IT, transformers all; left out: no losses.
 ---@field chain_share? number Share of their rated output that the stages carry at the IT's peak; half as much where feeds are doubled.
@@ -545,6 +553,21 @@
 ---@field grid_water? number Litres of water that the grid consumes for a kWh; with it the result has WUE at the source.
 ---@field water_price? number Money for a m^3 of water.
 ---@overload fun(fields: table): podwright.site
+
+---@class podwright.plant A cooling plant: what takes the heat of a site outside.
+---@field type string a plant of the catalogue (`podwright catalogue cooling-plants`), e.g. "warm-water towers"
+---@field liquid_supply? podwright.quantity set point of the liquid that goes to racks; else the row's
+---@field air_supply? podwright.quantity set point of the air that goes to racks; else the row's
+---@field design? podwright.quantity heat that the plant is built for; else the most that the site can make
+---@field economiser? boolean cool without chillers as far as the weather allows
+---@overload fun(fields: table): podwright.plant
+
+---@class podwright.plant_failure Parts of a cooling plant that are down for a while.
+---@field part "cdu_pumps"|"loop_pumps"|"chilled_pumps"|"condenser_pumps"|"fans"|"chillers"|"air_fans" What fails: pumps (flow), fans (speed), chillers (capacity).
+---@field at podwright.quantity When it fails, from the beginning.
+---@field duration? podwright.quantity How long it is down; left out: to the end.
+---@field left? number Share of all such parts that still works.
+---@overload fun(fields: table): podwright.plant_failure
 
 ---@class podwright.economics What a facility's hardware costs, over how long, and what it is compared with.
 ---@field currency? "USD"|"CNY" Currency of every figure of money here and in the result; rows of prices are converted by the row 'exchange CNY per USD'.
@@ -776,6 +799,14 @@ function o.phase(fields) end
 ---@param fields podwright.site|string a table of fields, or a name
 ---@return podwright.site
 function o.site(fields) end
+---A cooling plant: what takes the heat of a site outside.
+---@param fields podwright.plant|string a table of fields, or a name
+---@return podwright.plant
+function o.plant(fields) end
+---Parts of a cooling plant that are down for a while.
+---@param fields podwright.plant_failure|string a table of fields, or a name
+---@return podwright.plant_failure
+function o.plant_failure(fields) end
 ---What a facility's hardware costs, over how long, and what it is compared with.
 ---@param fields podwright.economics|string a table of fields, or a name
 ---@return podwright.economics
