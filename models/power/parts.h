@@ -18,7 +18,7 @@
     X(DRIVE, "drive", "drives")                                                      \
     X(BOARD, "board", "boards and management")                                       \
     X(PUMP, "pump", "pumps in the box")                                              \
-    X(CONVERSION, "conversion", "converters between the supplies and parts of the host") \
+    X(CONVERSION, "conversion", "converters on the boards of the host")                    \
     X(FAN, "fan", "fans")
 
 typedef enum pw_node_part_kind {

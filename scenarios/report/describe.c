@@ -125,6 +125,7 @@ void pw_report_describe_text(const pw_describe_report *r, pw_file *file) {
         pw_file_text(file, "\n");
     }
     describe_wiring_text(r, file);
+    describe_power_text(r, file);
     for (uint32_t i = 0; r->job && i < r->job->figure_count; i++) put_job_figure(&r->job->figures[i], i == 0, file);
     for (uint32_t i = 0; r->job && i < r->job->note_count; i++)
         pw_file_print(file, "%s    - %.900s\n", i ? "" : "\n  notes\n", r->job->notes[i]);
@@ -165,6 +166,7 @@ void pw_report_describe_json(const pw_describe_report *r, pw_file *file) {
     }
     pw_json_end(&json);
     describe_wiring_json(r, &json);
+    describe_power_json(r, &json);
     pw_json_end(&json);
     if (r->job) {
         pw_json_object(&json, "job");

@@ -9,4 +9,8 @@
 void describe_wiring_text(const pw_describe_report *report, pw_file *file);
 void describe_wiring_json(const pw_describe_report *report, pw_json *json);
 
+/* What nodes draw, part by part; all nodes and switches. */
+void describe_power_text(const pw_describe_report *report, pw_file *file);
+void describe_power_json(const pw_describe_report *report, pw_json *json);
+
 #endif
