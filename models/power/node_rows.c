@@ -67,7 +67,7 @@ static pw_status read_family(pw_csv *csv, const int *c, words *w, pw_error *erro
 }
 
 static pw_status read_measured(pw_csv *csv, const int *c, const words *w, pw_node_rows *rows, pw_error *error) {
-    enum { FAMILY_AT, SYSTEM, GPUS, NODES, TASK, CAP, METRIC, VALUE, SCOPE };
+    enum { FAMILY_AT, SYSTEM, TASK, CAP, METRIC, VALUE, SCOPE };
     const char *metric = pw_csv_text(csv, c[METRIC]);
     bool idle = !strcmp(metric, "idle_node_power");
     if ((!idle && strcmp(metric, "mean_node_power") != 0) || strcmp(pw_csv_text(csv, c[SCOPE]), "node_ac") != 0) return PW_OK;
@@ -79,8 +79,7 @@ static pw_status read_measured(pw_csv *csv, const int *c, const words *w, pw_nod
     row.check = family == w->families || w->check[family];
     row.shapes = w->system[system].shapes;
     double cap_W, gpus = pw_node_power_gpus(row.model);
-    PW_TRY(read_number(csv, c[CAP], &cap_W, error));
-    PW_TRY(pw_csv_number(csv, c[VALUE], &row.measured_W, error));
+    if (read_number(csv, c[CAP], &cap_W, NULL) != PW_OK || read_number(csv, c[VALUE], &row.measured_W, NULL) != PW_OK) return PW_OK;
     if (isnan(cap_W)) cap_W = w->system[system].cap_W;
     row.gpu_W = gpus * (idle ? w->system[system].gpu_idle_W : cap_W);
     if (!(row.gpu_W > 0) || !(row.measured_W > 0)) return PW_OK;
@@ -96,7 +95,7 @@ typedef enum part { SYSTEM_ROWS, FAMILY_ROWS, MEASURED_ROWS } part;
 static pw_status read_file(const pw_catalogue *catalogue, const char *path, part which, words *w, pw_node_rows *rows, pw_error *error) {
     static const char *const names[][10] = {{"system", "server", "type", "cap_w", "gpu_idle_w", "shapes", NULL},
                                             {"family", "side", NULL},
-                                            {"family", "system", "n_gpus", "nodes", "task", "gpu_power_cap_w", "metric", "value", "scope", NULL}};
+                                            {"family", "system", "task", "gpu_power_cap_w", "metric", "value", "scope", NULL}};
     pw_csv *csv;
     int columns[10];
     PW_TRY(pw_csv_open(path, NULL, NULL, &csv, error));

@@ -29,7 +29,8 @@ typedef struct pw_node_rows {
 } pw_node_rows;
 
 /* data: power-measured.csv or a file of its columns; split: folder of split-power.csv and power-systems.csv. Rows whose system is not in
- * power-systems.csv or whose GPUs have no known cap are left out. */
+ * power-systems.csv or whose GPUs have no known cap are left out, and so are rows whose numbers
+ * cannot be read. */
 pw_status pw_node_rows_read(const pw_catalogue *catalogue, const char *data, const char *split, pw_node_rows *rows, pw_error *error);
 void pw_node_rows_free(pw_node_rows *rows);
 

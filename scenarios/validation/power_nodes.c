@@ -120,8 +120,11 @@ static pw_status predict(const pw_validation_context *context, uint32_t row, pw_
     prediction->side = pw_validation_side(context->split, context->input, row);
     if (strcmp(metric, "mean_node_power") != 0 && strcmp(metric, "idle_node_power") != 0) return skip(prediction, "no mean or idle power of a node");
     if (strcmp(pw_measured_text(context->input, row, "scope"), "node_ac") != 0) return skip(prediction, "not measured at the wall");
-    if (!known->known) return skip(prediction, "what its GPUs draw is not known, or its system is not in power-systems.csv");
+    double cap_W;
     PW_TRY(pw_measured_number(context->input, row, "value", &prediction->measured, error));
+    if (!(prediction->measured > 0)) return skip(prediction, "no watts");
+    PW_TRY(pw_measured_number(context->input, row, "gpu_power_cap_w", &cap_W, error));
+    if (!known->known) return skip(prediction, "what its GPUs draw is not known; or its system is not in power-systems.csv");
     prediction->ran = true;
     prediction->plain = known->plain;
     prediction->stack = known->stack;
