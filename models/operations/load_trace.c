@@ -347,7 +347,8 @@ static pw_status build(trace *t, const pw_cluster_desc *desc, pw_error *error) {
     pw_sim_watch(t->sim, t->options->interrupt);
     PW_TRY(pw_gpu_power_create(t->allocator, t->catalogue, t->device->name, &t->power, error));
     pw_cooling_desc cooling;
-    PW_TRY(pw_description_defaults(&pw_cooling_kind, &cooling, t->arena, error));
+    if (desc->cooling) cooling = *desc->cooling;
+    else PW_TRY(pw_description_defaults(&pw_cooling_kind, &cooling, t->arena, error));
     PW_TRY(pw_cooling_create(t->allocator, t->catalogue, &cooling, t->device, t->gpus_per_node, t->nodes, &t->cooling, error));
     pw_cooling_facts facts = pw_cooling_get_facts(t->cooling);
     t->memory_share = facts.memory_share;

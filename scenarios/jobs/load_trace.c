@@ -71,4 +71,4 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
     return pw_result_finish(result, error);
 }
 
-const pw_job_kind pw_job_load_trace = {.kind = &pw_load_trace_kind, .run = run};
+const pw_job_kind pw_job_load_trace = {.kind = &pw_load_trace_kind, .reads_cooling = true, .run = run};
