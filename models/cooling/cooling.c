@@ -363,7 +363,7 @@ pw_cooling_state pw_cooling_node(const pw_cooling *c, uint32_t n) {
 pw_cooling_facts pw_cooling_get_facts(const pw_cooling *c) {
     const cooling_row *row = &c->row;
     return (pw_cooling_facts){.row = row->name, .provenance = row->provenance, .source = row->source, .way = row->way, .gpus_per_node = c->gpus_per_node,
-                              .nodes = c->nodes, .inlet_C = c->desc.inlet_C, .coolant_C = c->desc.coolant_C, .capture = c->desc.capture,
+                              .nodes = c->nodes, .in_series = is_air(c) ? row->in_series : 1, .inlet_C = c->desc.inlet_C, .coolant_C = c->desc.coolant_C, .capture = c->desc.capture,
                               .fan_full_W = row->fan_W * c->gpus_per_node, .airflow_m3ps = row->airflow_m3ps * c->gpus_per_node,
                               .control_s = row->control_s, .memory_share = row->memory_share,
                               .resistance_KpW = row->die_sink_KpW + row->sink_base_KpW + row->sink_flow_KpW};

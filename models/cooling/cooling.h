@@ -56,6 +56,7 @@ typedef struct pw_cooling_facts {
     const char *row, *provenance, *source;
     pw_cooling_way way;
     uint32_t gpus_per_node, nodes;
+    uint32_t in_series;          /* GPUs in one stream of air: with 2, those of odd number are behind */
     double inlet_C, coolant_C;   /* coolant NaN: none */
     double capture;              /* 0 with air */
     double fan_full_W;           /* all fans of a node at full speed; 0: no fans */

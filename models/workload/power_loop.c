@@ -1,6 +1,7 @@
 /* Clocks as a fixed point of runs. */
 #include "models/workload/power_loop.h"
 #include "models/workload/power_dynamic.h"
+#include "models/workload/power_heat.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,18 +13,22 @@ enum {
     MOST_RUNS = 6,
     BINS = 512,
     DIES = 1000,   /* drawn to find the means of die classes */
-    MOST_CLASSES = 16
+    MOST_CLASSES = 16,
+    MOST_ROUNDS = 80 /* of watts and temperatures */
 };
 #define FIRST_BIN_S 1e-3
 #define SAME_CLOCK 1e-3 /* relative */
 #define ENERGY_LAW 1e-9
+#define SAME_TEMPERATURE_K 1e-3
 
 typedef struct group {
-    uint32_t program, die_class, gpus;
+    uint32_t program, die_class, seat, gpus;
     double clock_ratio, next; /* of this run; of the next one */
     pw_gpu_settled settled;
     pw_gpu_watts watts;       /* sums over GPUs */
     bool seen;
+    double temperature_C;
+    uint32_t class;           /* of the executor, that stands for it in this run */
     double clock_sum, by_reason_s[PW_CLOCK_REASON_COUNT]; /* of a controlled run, sums over GPUs */
 } group;
 
@@ -38,7 +43,10 @@ struct pw_power_loop {
     power_dynamic controller; /* of that run */
     uint32_t die_classes;
     pw_gpu_die dies[MOST_CLASSES];
-    group *groups; /* [programs x die classes] */
+    group *groups; /* [programs x die classes x seats] */
+    power_heat *heat;         /* NULL: temperatures are as said */
+    uint32_t places;          /* GPUs of a node */
+    uint32_t *class_of_place;
     uint32_t group_count;
     double *clocks;
     const pw_job *job;
@@ -68,6 +76,8 @@ static pw_status read_controller(pw_power_loop *loop, const pw_catalogue *catalo
 }
 
 static pw_status read_limits(pw_power_loop *loop, const pw_catalogue *catalogue, const pw_power_desc *desc, pw_error *error) {
+    if (loop->heat && desc && !isnan(desc->temperature_C))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave one of them out", "power.temperature and cluster.cooling exclude each other");
     const pw_gpu_power_figures *figures = pw_gpu_power_figures_of(loop->model);
     loop->temperature_C = figures->reference_C;
     loop->cap_W = figures->tdp_W;
@@ -114,10 +124,12 @@ static pw_status make_dies(pw_power_loop *loop, uint64_t seed, pw_error *error) 
 
 /* Every node holds the same classes at the same places, shuffled by the seed, so that equal nodes stay equal and fold. */
 static pw_status group_ranks(pw_power_loop *loop, const pw_cluster *cluster, uint64_t seed, pw_job *job, pw_error *error) {
-    uint32_t places = pw_cluster_gpus_per_node(cluster), k = loop->die_classes;
+    uint32_t places = pw_cluster_gpus_per_node(cluster), k = loop->die_classes, seats = power_heat_seats(loop->heat);
     uint32_t *class_of_place = pw_arena_alloc(loop->arena, (places + (size_t)1) * sizeof *class_of_place);
     uint32_t *groups = pw_arena_alloc(loop->arena, (job->ranks + (size_t)1) * sizeof *groups);
-    loop->group_count = job->program_count * k;
+    loop->group_count = job->program_count * k * seats;
+    loop->places = places;
+    loop->class_of_place = class_of_place;
     loop->groups = pw_arena_alloc(loop->arena, (loop->group_count + (size_t)1) * sizeof *loop->groups);
     loop->clocks = pw_arena_alloc(loop->arena, (loop->group_count + (size_t)1) * sizeof *loop->clocks);
     if (!class_of_place || !groups || !loop->groups || !loop->clocks) return no_memory(error);
@@ -128,9 +140,11 @@ static pw_status group_ranks(pw_power_loop *loop, const pw_cluster *cluster, uin
         class_of_place[p - 1] = class_of_place[other];
         class_of_place[other] = kept;
     }
-    for (uint32_t g = 0; g < loop->group_count; g++) loop->groups[g] = (group){.program = g / k, .die_class = g % k};
+    for (uint32_t g = 0; g < loop->group_count; g++) 
+        loop->groups[g] = (group){.program = g / (k * seats), .die_class = g / seats % k, .seat = g % seats, .temperature_C = loop->temperature_C};
     for (uint32_t r = 0; r < job->ranks; r++) {
-        groups[r] = job->program_of_rank[r] * k + class_of_place[job->gpu_of_rank[r] % places];
+        uint32_t place = job->gpu_of_rank[r] % places;
+        groups[r] = (job->program_of_rank[r] * k + class_of_place[place]) * seats + power_heat_seat(loop->heat, place);
         loop->groups[groups[r]].gpus++;
     }
     job->clock_group_of_rank = groups;
@@ -151,13 +165,16 @@ pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue
     PW_TRY(pw_gpu_power_create(&loop->allocator, catalogue, pw_cluster_device(cluster)->name, &loop->model, error));
     *result = loop; /* from here on the caller destroys it */
     PW_TRY(read_controller(loop, catalogue, error));
+    PW_TRY(power_heat_create(&loop->allocator, cluster, arena, &loop->heat, error));
     PW_TRY(read_limits(loop, catalogue, desc, error));
     PW_TRY(make_dies(loop, seed, error));
     return group_ranks(loop, cluster, seed, job, error);
 }
 
 void pw_power_loop_destroy(pw_power_loop *loop) {
-    if (loop) pw_gpu_power_destroy(loop->model);
+    if (!loop) return;
+    pw_gpu_power_destroy(loop->model);
+    power_heat_destroy(loop->heat);
 }
 
 /* --- Clocks from a run --------------------------------------------------------------------------------------------- */
@@ -188,14 +205,15 @@ static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, 
                              .span_s = effort.span_s > 0 ? effort.span_s : 1};
     }
     load.work.busy_s = load.span_s; /* a cap sees pauses as they are averaged, and nothing else */
-    of->settled = pw_gpu_power_settle(loop->model, &load, &loop->limits, loop->temperature_C, loop->dies[of->die_class]);
+    of->settled = pw_gpu_power_settle(loop->model, &load, &loop->limits, of->temperature_C, loop->dies[of->die_class]);
+    of->class = class;
     of->next = of->settled.mean_ratio;
     of->seen = true;
     return PW_OK;
 }
 
 static pw_gpu_watts watts_of(const pw_power_loop *loop, const group *of, const pw_gpu_work *work, double span_s) {
-    pw_gpu_power_state state = {of->clock_ratio, loop->temperature_C, loop->dies[of->die_class]};
+    pw_gpu_power_state state = {of->clock_ratio, of->temperature_C, loop->dies[of->die_class]};
     if (loop->limits.profile.clock > 0) state.die.dynamic *= loop->limits.profile.dynamic;
     return pw_gpu_power_watts(loop->model, &state, work, span_s);
 }
@@ -209,6 +227,70 @@ static void add_watts(pw_gpu_watts *sum, const pw_gpu_watts *watts, double facto
     sum->vector += factor * watts->vector;
     sum->memory += factor * watts->memory;
     sum->link += factor * watts->link;
+}
+
+/* --- Heat ---------------------------------------------------------------------------------------------------------- */
+
+/* Mean watts of a GPU of the group over the run, at the clock that its load allows. */
+static double mean_watts(const pw_power_loop *loop, const pw_executor *executor, const group *of) {
+    pw_effort effort = pw_executor_effort(executor, of->class);
+    group at = *of;
+    at.clock_ratio = of->next;
+    return effort.span_s > 0 ? watts_of(loop, &at, &effort.work, effort.span_s).total : 0;
+}
+
+/* The group at a place of a node of a program; where the program has no GPU there, another's that sits alike. */
+static const group *group_at(const pw_power_loop *loop, uint32_t program, uint32_t place) {
+    uint32_t seats = power_heat_seats(loop->heat), in_program = loop->die_classes * seats;
+    uint32_t at = loop->class_of_place[place] * seats + power_heat_seat(loop->heat, place);
+    if (loop->groups[program * in_program + at].seen) return &loop->groups[program * in_program + at];
+    for (uint32_t g = at; g < loop->group_count; g += in_program)
+        if (loop->groups[g].seen) return &loop->groups[g];
+    return NULL;
+}
+
+/* Temperatures from watts; each group goes a part of the way, less once it has turned round. Returns the largest step. */
+static pw_status warm_up(pw_power_loop *loop, const pw_executor *executor, double *watts, double *die_C, double *parts, double *turns, double *largest, pw_error *error) {
+    uint32_t in_program = loop->die_classes * power_heat_seats(loop->heat);
+    *largest = 0;
+    for (uint32_t program = 0; program * in_program < loop->group_count; program++) {
+        for (uint32_t place = 0; place < loop->places; place++) {
+            const group *of = group_at(loop, program, place);
+            watts[place] = of ? mean_watts(loop, executor, of) : 0;
+        }
+        PW_TRY(power_heat_settle(loop->heat, watts, die_C, NULL, error));
+        for (uint32_t g = program * in_program; g < (program + 1) * in_program; g++) {
+            group *of = &loop->groups[g];
+            double sum = 0, count = 0;
+            for (uint32_t place = 0; place < loop->places && of->seen; place++)
+                if (loop->class_of_place[place] == of->die_class && power_heat_seat(loop->heat, place) == of->seat) {
+                    sum += die_C[place];
+                    count++;
+                }
+            if (count == 0) continue;
+            double step = sum / count - of->temperature_C;
+            if (step * turns[g] < 0) parts[g] /= 2;
+            turns[g] = step;
+            of->temperature_C += parts[g] * step;
+            *largest = fmax(*largest, fabs(parts[g] * step));
+        }
+    }
+    return PW_OK;
+}
+
+/* The temperature at which a GPU draws what keeps it at that temperature, with the clock that it allows. */
+static pw_status settle_heat(pw_power_loop *loop, const pw_executor *executor, pw_error *error) {
+    double *watts = pw_arena_alloc(loop->results, loop->places * sizeof *watts), *die_C = pw_arena_alloc(loop->results, loop->places * sizeof *die_C);
+    double *parts = pw_arena_alloc(loop->results, loop->group_count * sizeof *parts), *turns = pw_arena_alloc(loop->results, loop->group_count * sizeof *turns);
+    if (!watts || !die_C || !parts || !turns) return no_memory(error);
+    for (uint32_t g = 0; g < loop->group_count; g++) parts[g] = 1;
+    double largest = INFINITY;
+    for (int round = 0; round < MOST_ROUNDS && largest > SAME_TEMPERATURE_K; round++) {
+        PW_TRY(warm_up(loop, executor, watts, die_C, parts, turns, &largest, error));
+        for (uint32_t g = 0; g < loop->group_count; g++)
+            if (loop->groups[g].seen) PW_TRY(settle(loop, executor, loop->groups[g].class, &loop->groups[g], error));
+    }
+    return PW_OK;
 }
 
 /* --- Watts over time ----------------------------------------------------------------------------------------------- */
@@ -337,6 +419,7 @@ static pw_status observe(void *object, const pw_executor *executor, pw_sim *sim,
         group *of = &loop->groups[loop->job->clock_group_of_rank[pw_executor_class(executor, c)->representative]];
         if (!of->seen) PW_TRY(settle(loop, executor, c, of, error));
     }
+    if (loop->heat) PW_TRY(settle_heat(loop, executor, error));
     return measure(loop, executor, sim, false, error);
 }
 
@@ -354,7 +437,7 @@ static pw_status attach(void *object, pw_executor *executor, pw_sim *sim, pw_rec
     for (uint32_t c = 0; c < classes; c++) {
         const group *of = &loop->groups[loop->job->clock_group_of_rank[pw_executor_class(executor, c)->representative]];
         d->gpus[c] = (dynamic_gpu){.clock_ratio = of->clock_ratio, .average_W = of->watts.total / (of->gpus ? of->gpus : 1),
-                                   .temperature_C = loop->temperature_C, .die = loop->dies[of->die_class], .limits = loop->limits};
+                                   .temperature_C = of->temperature_C, .die = loop->dies[of->die_class], .limits = loop->limits};
         d->gpus[c].bins_J = pw_arena_alloc(loop->results, BINS * sizeof(double));
         if (!d->gpus[c].bins_J) return no_memory(error);
     }
@@ -389,8 +472,9 @@ static pw_status observe_controlled(void *object, const pw_executor *executor, p
 static pw_status fill(pw_power_loop *loop, const char *provenance, pw_power_result *power, pw_error *error) {
     pw_power_group *groups = pw_arena_alloc(loop->results, (loop->group_count + (size_t)1) * sizeof *groups);
     if (!groups) return no_memory(error);
-    double gpus = 0;
+    double gpus = 0, warmth = 0;
     power->lowest_ratio = INFINITY;
+    power->hottest_C = -INFINITY;
     for (uint32_t g = 0; g < loop->group_count; g++) {
         const group *of = &loop->groups[g];
         if (!of->gpus) continue;
@@ -401,13 +485,17 @@ static pw_status fill(pw_power_loop *loop, const char *provenance, pw_power_resu
         power->by_reason[to->reason] += of->gpus;
         power->clock_ratio += of->gpus * of->clock_ratio;
         if (of->clock_ratio < power->lowest_ratio) power->lowest_ratio = of->clock_ratio;
+        to->temperature_C = of->temperature_C;
+        power->hottest_C = fmax(power->hottest_C, of->temperature_C);
+        warmth += of->gpus * of->temperature_C;
         gpus += of->gpus;
     }
     power->clock_ratio /= gpus;
     power->groups = groups;
     power->sample_s = loop->sample_s;
     power->cap_W = loop->cap_W;
-    power->temperature_C = loop->temperature_C;
+    power->temperature_C = warmth / gpus;
+    power->cooling = loop->heat ? power_heat_row(loop->heat) : NULL;
     power->reference_Hz = pw_gpu_power_figures_of(loop->model)->reference_Hz;
     power->provenance = pw_arena_text(loop->results, provenance);
     return power->provenance ? PW_OK : no_memory(error);
@@ -460,5 +548,8 @@ pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config
 }
 
 void pw_power_loop_note(const pw_power_result *power, pw_notes *notes) {
-    pw_note(notes, "Clocks come from power: cap %g W, dies at %g degC; %s.", power->cap_W, power->temperature_C, power->provenance);
+    if (power->cooling)
+        pw_note(notes, "Clocks come from power and heat: cap %g W, dies at %.1f degC in the mean, cooled by \"%s\"; %s.", power->cap_W, power->temperature_C,
+                power->cooling, power->provenance);
+    else pw_note(notes, "Clocks come from power: cap %g W, dies at %g degC; %s.", power->cap_W, power->temperature_C, power->provenance);
 }

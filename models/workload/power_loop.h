@@ -21,6 +21,7 @@ typedef struct pw_power_group {
     const char *program;
     uint32_t die_class, gpus;
     double clock_ratio;          /* mean over the run in dynamic mode */
+    double temperature_C;
     pw_clock_reason reason;
     bool over_cap;
     pw_gpu_watts watts;          /* of one GPU, means over the run */
@@ -32,7 +33,8 @@ typedef struct pw_power_result {
     double mean_W, p95_W, peak_W; /* of one GPU, over GPUs and windows of sample_s; the mean: over all time */
     double sample_s;
     double clock_ratio, lowest_ratio; /* mean over GPUs; of the slowest */
-    double reference_Hz, cap_W, temperature_C;
+    double reference_Hz, cap_W, temperature_C, hottest_C; /* temperatures: mean over GPUs; of the hottest group */
+    const char *cooling;         /* row of cooling-devices that they come from; NULL: as said */
     uint32_t by_reason[PW_CLOCK_REASON_COUNT]; /* GPUs */
     const pw_power_group *groups;
     uint32_t group_count, runs;

@@ -22,6 +22,11 @@ const pw_job_kind *pw_job_kind_of(const pw_kind *kind) {
 
 pw_status pw_job_check_cooling(const pw_job_kind *kind, const pw_cluster_desc *cluster, pw_error *error) {
     if (!cluster->cooling || kind->reads_cooling) return PW_OK;
+    if (kind->draws_power) {
+        if (cluster->power && cluster->power->model == PW_POWER_ON) return PW_OK;
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "add power = o.power { } to the cluster, or leave cooling out",
+                       "cluster.cooling: without cluster.power no clock asks for temperatures");
+    }
     return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out; `podwright describe` shows what it does to temperatures",
                    "cluster.cooling: jobs of the kind o.%s do not read it", kind->kind->name);
 }

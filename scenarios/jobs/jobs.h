@@ -36,7 +36,7 @@ typedef struct pw_job_kind {
     bool is_endless;         /* goes on until the others end: not for a scenario with one job */
     bool can_message;        /* knows --messages */
     bool draws_power;        /* reads cluster.power */
-    bool reads_cooling;      /* reads cluster.cooling */
+    bool reads_cooling;      /* reads cluster.cooling whatever the power; those that draw power read it with that */
     /* Runs the job; result->arena is set, all else zero. Fills at least device, gpus, hash, answers and figures. A message
      * about a field says kind.field and gets that field's line. */
     pw_status (*run)(const pw_job_call *call, pw_run_result *result, pw_error *error);

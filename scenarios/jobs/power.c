@@ -58,6 +58,12 @@ void pw_job_put_power(const pw_power_result *power, const char *per, double coun
     pw_result_answer(result, "GPU power", "%.0f W in the mean, p95 %.0f W, peak %.0f W over %g ms; %s in all%s", power->mean_W, power->p95_W,
                      power->peak_W, power->sample_s * 1e3, energy_text(power->energy_J, a, sizeof a), b);
     put_clocks(power, result);
+    if (power->cooling) {
+        pw_result_answer(result, "GPU temperature", "%.1f degC in the mean, hottest %.1f degC; cooled by \"%s\"", power->temperature_C, power->hottest_C, power->cooling);
+        pw_result_figure(result, "gpu_temperature_mean", power->temperature_C, "degC");
+        pw_result_figure(result, "gpu_temperature_hottest", power->hottest_C, "degC");
+        pw_result_word(result, "cooling", power->cooling);
+    }
     pw_result_figure(result, "gpu_power_mean", power->mean_W, "W");
     pw_result_figure(result, "gpu_power_p95", power->p95_W, "W");
     pw_result_figure(result, "gpu_power_peak", power->peak_W, "W");
