@@ -110,7 +110,7 @@ typedef struct pw_algorithm {
                     pw_collective_move_fn *emit, void *object);
 } pw_algorithm;
 extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct, ... */
-#define PW_ALGORITHM_PIECES 8u /* without other word; halves and rails of a tree are cut so each */
+#define PW_ALGORITHM_PIECES 8u /* without other word; halves and rails of a tree are cut so each. Runs by messages: pw_collective_pieces */
 extern const char *const pw_algorithm_names[];  /* "auto", then the table's, NULL-terminated */
 #define PW_ALGORITHM_AUTO (-1)
 
@@ -181,6 +181,11 @@ typedef void pw_link_load_fn(void *object, pw_link link, double bytes_per_byte);
 pw_status pw_collective_loads(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
                               const uint32_t *gpus, const pw_group_shape *shape, pw_link_load_fn *add, void *object,
                               pw_error *error);
+
+/* Pieces into which a run by messages cuts the message of a chain or tree that was given none: so many that filling the pipeline adds a
+ * twentieth to the cost, which is the time of a stream (a library's slices are as fine), of at most 2^24 messages. 0: nothing to cut. */
+uint32_t pw_collective_pieces(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape,
+                              double alpha_s, double total_s);
 
 /* One message GPU to GPU (send/recv): latency phase and cap, as for collectives. */
 pw_status pw_message_cost_of(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes,

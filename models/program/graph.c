@@ -36,6 +36,7 @@ struct message_graph {
     pw_group_shape shape;
     graph_member *member;
     uint32_t *gpus;
+    pw_collective_options options; /* where the run chooses the pieces */
     uint32_t rounds;
     double latency_ticks, cap_Bps, bytes; /* per message; S */
 };
@@ -160,6 +161,13 @@ static pw_status graph_create(pw_executor *x, instance *one, pw_error *error) {
     for (uint32_t m = 0; m < count; m++) graph->member[m].round = graph->member[m].out_to = PW_NONE;
     PW_TRY(pw_collective_shape(x->config.collectives, graph->gpus, count, &graph->shape, error));
     graph->algorithm = pw_collectives_algorithm(x->config.collectives, p->resolved, &graph->shape);
+    uint32_t pieces = pw_collective_pieces(x->config.collectives, graph->kind, p->resolved, &graph->shape, p->alpha_s,
+                                           p->alpha_s + (p->cap_Bps > 0 ? p->bytes / p->cap_Bps : 0));
+    if (pieces) {
+        if (graph->shape.options) graph->options = *graph->shape.options;
+        graph->options.pieces = pieces;
+        graph->shape.options = &graph->options;
+    }
     graph->rounds = graph->algorithm->rounds(graph->kind, &graph->shape);
     fraction_sum sum = {0};
     graph->algorithm->steps(graph->kind, &graph->shape, add_fraction, &sum);

@@ -52,7 +52,7 @@ PW_TEST(messages_equal_the_coupled_form_on_an_idle_symmetric_fabric) {
                     uint32_t n = sizes[i];
                     int algorithm = algorithm_named(by ? "direct" : "ring");
                     if (domain && n > 8) continue;
-                    if (kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_REDUCE) continue; /* the chain fills and drains */
+                    if (kind == PW_COLLECTIVE_BROADCAST || kind == PW_COLLECTIVE_REDUCE) continue; /* below */
                     pw_group_shape any = {.members = n, .domains = 1, .per_domain = n, .even = true};
                     if (!pw_algorithm_table[algorithm].applies((pw_collective_kind)kind, &any, true)) continue;
                     world *w = domain ? world_of(1, n) : flat_world(n);
@@ -68,6 +68,35 @@ PW_TEST(messages_equal_the_coupled_form_on_an_idle_symmetric_fabric) {
                                   pw_algorithm_table[algorithm].name, n, (long long)messages.end, (long long)coupled.end);
                     world_free(w);
                 }
+}
+
+/* A pipeline by messages fills and drains: cut finely, that is a twentieth at most, and nothing is faster than the stream. */
+PW_TEST(chains_and_trees_by_messages_take_at_most_a_twentieth_longer) {
+    static const struct { uint32_t nodes, gpus; } sizes[] = {{1, 8}, {9, 1}, {4, 8}, {32, 1}, {32, 8}};
+    static const struct { int kind; const char *algorithm; } cases[] = {
+        {PW_COLLECTIVE_BROADCAST, "ring"}, {PW_COLLECTIVE_REDUCE, "ring"}, {PW_COLLECTIVE_ALL_REDUCE, "tree"}, {PW_COLLECTIVE_ALL_REDUCE, "nvls"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+            for (double bytes = 1e5; bytes < 1e10; bytes *= 1e3) {
+                uint32_t n = sizes[i].nodes * sizes[i].gpus;
+                int algorithm = algorithm_named(cases[c].algorithm);
+                pw_group_shape any = {.members = n, .domains = sizes[i].nodes, .per_domain = sizes[i].gpus, .even = true};
+                if (n == 256 && bytes > 1e6) continue; /* slow */
+                if (!pw_algorithm_table[algorithm].applies((pw_collective_kind)cases[c].kind, &any, true)) continue;
+                world *w = world_of(sizes[i].nodes, sizes[i].gpus);
+                uint16_t all = groups_of(w, "all", 1, n, across);
+                uint32_t t = template_of(w, "it");
+                op(w, t, collective_by(algorithm, 0, (pw_collective_kind)cases[c].kind, all, bytes));
+                program_of(w, "it", t);
+                outcome messages = run(w, &(options){.messages = true}), coupled = run(w, &(options){.fold = true});
+                EXPECT_RAN(messages);
+                EXPECT_RAN(coupled);
+                double ratio = (double)messages.end / (double)coupled.end;
+                if (ratio > 1.05 || ratio < 1 - 1e-6)
+                    PW_FAILED("%s by %s, %u x %u, %g bytes: messages take %.4f times as long", pw_collective_names[cases[c].kind],
+                              cases[c].algorithm, sizes[i].nodes, sizes[i].gpus, bytes, ratio);
+                world_free(w);
+            }
 }
 
 /* The last to come decides when a ring is done; a slow link decides every round. */
@@ -142,7 +171,7 @@ static void random_case(uint64_t seed) {
             if (pw_algorithm_table[a].applies((pw_collective_kind)kind, &shape, false)) algorithm = a;
         }
         if (algorithm < 0) continue;
-        rounds += pw_algorithm_table[algorithm].rounds((pw_collective_kind)kind, &shape);
+        rounds += 20 * pw_algorithm_table[algorithm].rounds((pw_collective_kind)kind, &shape); /* pipelines are cut finely */
         double bytes = 1e3 * pw_random_lognormal(&random, 3, 3);
         for (uint32_t r = 0; r < n; r++)
             op(w, templates[r], collective_by(algorithm, stream, (pw_collective_kind)kind, everybody ? all : rails, bytes));
