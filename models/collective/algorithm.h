@@ -106,6 +106,7 @@ typedef struct algorithm_figures {
     double span_spB; /* seconds per byte of S when rounds follow each other and nothing but the members' ports limits: the busiest
                         port of each round, summed. With a form: of the busiest port of all rounds together */
 } algorithm_figures;
+/* Of groups that are not even every message counts as crossing and as staying: collectives_measure_uneven knows better. */
 pw_status algorithm_measure(const pw_allocator *allocator, int algorithm, pw_collective_kind kind, const pw_group_shape *shape,
                             algorithm_figures *figures, pw_error *error);
 /* Seconds per byte of S that the busiest of the group's links needs. */

@@ -215,6 +215,21 @@ static pw_status measure_domain(const pw_collectives *collectives, const uint32_
     return PW_OK;
 }
 
+/* Where domains differ: the least rate and largest latency of the messages over the borders of a flat ring. What several messages do
+ * to each other there is found from the links of the group (uneven.c, collectives_need). */
+static pw_status measure_borders(const pw_collectives *collectives, const uint32_t *gpus, uint32_t count, pw_group_shape *shape,
+                                 pw_error *error) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t to = gpus[i + 1 < count ? i + 1 : 0];
+        double rate, latency;
+        if (collectives_domain(collectives, gpus[i]) == collectives_domain(collectives, to)) continue;
+        PW_TRY(collectives_message_path(collectives, gpus[i], to, &rate, &latency, error));
+        if (shape->network_Bps == 0 || rate < shape->network_Bps) shape->network_Bps = rate;
+        if (latency > shape->latency_s) shape->latency_s = latency;
+    }
+    return PW_OK;
+}
+
 /* Rate per member when all members of the largest run send to the next domain (or to the first). */
 static pw_status measure_network(const pw_collectives *collectives, const uint32_t *gpus, uint32_t count, uint32_t first,
                                  load_sum *sum, pw_group_shape *shape, pw_error *error) {
@@ -281,7 +296,8 @@ pw_status pw_collective_shape(const pw_collectives *collectives, const uint32_t 
     if (shape->per_domain > 1)
         status = measure_domain(collectives, gpus + first, shape->per_domain, &inside, shape, error);
     shape->scaleup_latency_s = shape->latency_s;
-    if (status == PW_OK && shape->domains > 1)
+    if (status == PW_OK && shape->domains > 1 && !shape->even) status = measure_borders(collectives, gpus, count, shape, error);
+    if (status == PW_OK && shape->domains > 1 && shape->even)
         status = measure_network(collectives, gpus, count, first, &between, shape, error);
     if (status == PW_OK && shape->domains > 1) status = measure_lone(collectives, gpus, count, first, shape, error);
     load_sum_destroy(&between);

@@ -38,6 +38,15 @@ void variants_free(pw_collectives *collectives);
 pw_status variant_fits(const pw_collectives *collectives, int algorithm, pw_collective_kind kind, const pw_group_shape *shape,
                        pw_error *error);
 
+/* uneven.c: algorithm_measure of an algorithm without a form in a group that is not even, from its messages on the links of these members. */
+struct algorithm_figures;
+pw_status collectives_measure_uneven(const pw_collectives *collectives, int algorithm, pw_collective_kind kind, const uint32_t *gpus,
+                                     const pw_group_shape *shape, double bytes, struct algorithm_figures *figures, pw_error *error);
+/* rehearse.c: its time by messages, each with a latency, alone; about_s: roughly; NaN where it has more than `most`. */
+pw_status collectives_rehearse(const pw_collectives *collectives, int algorithm, pw_collective_kind kind, const uint32_t *gpus,
+                               const pw_group_shape *shape, double bytes, double latency_s, double about_s, uint32_t most,
+                               double *seconds, pw_error *error);
+
 /* Raises a cost to what the links between these very members need. */
 pw_status collectives_need(const pw_collectives *collectives, pw_collective_kind kind, const uint32_t *gpus,
                            const pw_group_shape *shape, double bytes, pw_collective_cost *cost, pw_error *error);
@@ -62,6 +71,7 @@ typedef struct load_sum {
 } load_sum;
 void load_sum_create(const pw_collectives *collectives, load_sum *sum);
 void load_sum_destroy(load_sum *sum);
+void load_sum_clear(load_sum *sum); /* keeps the memory */
 /* One message's bytes on the links of its route or routes. */
 pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double bytes, pw_error *error);
 void load_sum_add(load_sum *sum, pw_link link, double bytes);

@@ -92,6 +92,16 @@ static bool is_regular(const pw_collectives *collectives, pw_collective_kind kin
     return shape->even && collectives->crossbar && kind != PW_COLLECTIVE_GATHER && kind != PW_COLLECTIVE_SCATTER;
 }
 
+/* Loads of a direct exchange are n^2 edges: of large groups only the chosen algorithm is measured. */
+enum { MEASURE_EVERY = 256, MEASURE_UNEVEN = 2048 };
+
+static pw_status measure(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape,
+                         const uint32_t *gpus, double bytes, algorithm_figures *figures, pw_error *error) {
+    if (gpus && !shape->even && !algorithm_forms[algorithm].load && shape->members <= MEASURE_UNEVEN)
+        return collectives_measure_uneven(collectives, algorithm, kind, gpus, shape, bytes, figures, error);
+    return algorithm_measure(collectives->allocator, algorithm, kind, shape, figures, error);
+}
+
 /* Best of the algorithms that apply and have rows of one source; of those without rows only the usual ones. `chosen` is a
  * number of the table or of a variant; the shape has its options. */
 static pw_status best_of(const pw_collectives *collectives, pw_collective_kind kind, int chosen, int protocol, source from,
@@ -107,12 +117,12 @@ static pw_status best_of(const pw_collectives *collectives, pw_collective_kind k
             !parameters_has(&collectives->parameters, kind, i, shape->domains > 1, from == SOURCE_OWN))
             continue;
         algorithm_figures figures;
-        PW_TRY(algorithm_measure(collectives->allocator, i, kind, shape, &figures, error));
+        PW_TRY(measure(collectives, kind, i, shape, gpus, bytes, &figures, error));
         pw_collective_cost cost = cost_with(collectives, kind, i, from, shape, bytes, protocol, &figures);
         if (isinf(cost.total_s)) continue; /* no row holds */
         if (variant) cost.algorithm = algorithm == PW_ALGORITHM_AUTO ? chosen + 1 + i : chosen;
         bool known = is_regular(collectives, kind, shape) && algorithm_forms[i].load;
-        if (gpus && !known && (!*found || cost.total_s < best->total_s))
+        if (gpus && shape->members <= MEASURE_EVERY && !known && (!*found || cost.total_s < best->total_s))
             PW_TRY(collectives_need(collectives, kind, gpus, shape, bytes, &cost, error));
         if (!*found || cost.total_s < best->total_s) *best = cost;
         *found = true;
@@ -133,7 +143,7 @@ static pw_status does_not_apply(const pw_collectives *collectives, pw_collective
                    shape->per_domain);
 }
 
-/* gpus: not NULL when what their links need is to be measured wherever the shape does not say it. */
+/* gpus: not NULL when what their links need is to be measured wherever the shape does not say it and the group is small. */
 static pw_status choose(const pw_collectives *collectives, pw_collective_kind kind, int algorithm, const pw_group_shape *shape,
                         const uint32_t *gpus, double bytes, pw_collective_cost *cost, pw_error *error) {
     *cost = no_cost;
@@ -164,14 +174,11 @@ pw_status pw_collective_cost_of(const pw_collectives *collectives, pw_collective
     return choose(collectives, kind, algorithm, shape, NULL, bytes, cost, error);
 }
 
-/* Loads of a direct exchange are n^2 edges: of large groups only the chosen algorithm is measured. */
-enum { MEASURE_EVERY = 256 };
-
 pw_status pw_collective_group_cost(const pw_collectives *collectives, pw_collective_kind kind, int algorithm,
                                    const uint32_t *gpus, const pw_group_shape *shape, double bytes, pw_collective_cost *cost,
                                    pw_error *error) {
     bool small = shape->members <= MEASURE_EVERY;
-    PW_TRY(choose(collectives, kind, algorithm, shape, small ? gpus : NULL, bytes, cost, error));
+    PW_TRY(choose(collectives, kind, algorithm, shape, gpus, bytes, cost, error));
     bool known = small || shape->members < 2 || is_regular(collectives, kind, shape);
     return known ? PW_OK : collectives_need(collectives, kind, gpus, shape, bytes, cost, error);
 }

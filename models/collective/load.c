@@ -20,6 +20,11 @@ void load_sum_destroy(load_sum *sum) {
     *sum = (load_sum){.collectives = sum->collectives};
 }
 
+void load_sum_clear(load_sum *sum) {
+    for (uint32_t i = 0; sum->count && i < sum->table_size; i++) sum->table[i] = PW_NONE;
+    sum->count = 0;
+}
+
 static uint32_t place_of(const load_sum *sum, pw_link link) {
     uint32_t at = (link * UINT32_C(2654435769)) & (sum->table_size - 1);
     while (sum->table[at] != PW_NONE && sum->links[sum->table[at]] != link) at = (at + 1) & (sum->table_size - 1);

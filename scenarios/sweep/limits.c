@@ -23,7 +23,7 @@ pw_status pw_sweep_loads(const pw_sweep_config *config, double bytes, double *lo
         pw_group_shape shape;
         pw_collective_cost cost;
         PW_TRY(pw_collective_shape(config->collectives, gpus, size, &shape, error));
-        PW_TRY(pw_collective_cost_of(config->collectives, config->kind, config->algorithm, &shape, bytes, &cost, error));
+        PW_TRY(pw_collective_group_cost(config->collectives, config->kind, config->algorithm, gpus, &shape, bytes, &cost, error));
         PW_TRY(pw_collective_loads(config->collectives, config->kind, cost.algorithm, gpus, &shape, add_load, loads, error));
     }
     return PW_OK;

@@ -135,7 +135,7 @@ static pw_status add_costs(run *r, pw_error *error) {
     for (uint32_t i = 0; i < config->size_count; i++) {
         pw_sweep_row *row = &r->rows[i];
         double bytes = (double)config->sizes[i];
-        PW_TRY(pw_collective_cost_of(config->collectives, config->kind, config->algorithm, &shape, bytes, &row->cost, error));
+        PW_TRY(pw_collective_group_cost(config->collectives, config->kind, config->algorithm, config->groups.gpus, &shape, bytes, &row->cost, error));
         if (!pw_collective_library_estimate(config->collectives, config->kind, &shape, bytes, &row->library))
             row->library = (pw_library_estimate){0};
     }
