@@ -21,7 +21,7 @@ const uint32_t pw_clock_reason_bits[PW_CLOCK_REASON_COUNT] = {
 };
 const pw_gpu_die pw_gpu_die_nominal = {1, 1};
 
-static const double saturated = 0.85; /* share of the memory bandwidth from which the memory clock's limit holds */
+static const double saturated = 0.65; /* share of the memory bandwidth from which the limit of memory-bound kernels holds */
 static const double half = 0.5; /* what the hardware slowdown leaves of the boost clock */
 
 struct pw_gpu_power {

@@ -70,7 +70,7 @@ typedef struct pw_gpu_power_figures {
     double tdp_W, cap_min_W, idle_W;
     double boost_ratio;          /* highest clock, to the reference clock */
     double load_ratio;           /* highest clock with kernels on it: 1 */
-    double memory_ratio;         /* the same with kernels that take over 85 % of the memory bandwidth */
+    double memory_ratio;         /* the same with kernels that take over 65 % of the memory bandwidth */
     double min_ratio, step_ratio;
     double reference_Hz;         /* clock ratio 1 */
     double reference_C;          /* temperature at which the static part was fitted */
