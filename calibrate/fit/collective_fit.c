@@ -8,6 +8,7 @@
 #include "calibrate/fit/collective_model.h"
 #include "calibrate/fit/collective_points.h"
 #include "calibrate/fit/fit.h"
+#include "calibrate/fit/tables.h"
 #include "calibrate/fit/robust.h"
 
 static const double knee = 0.06; /* errors beyond 6 % count linearly */
@@ -398,43 +399,10 @@ static pw_status begin(study *s, pw_error *error) {
     return PW_OK;
 }
 
-/* A table of the catalogue again, with the fitted cells of named rows. */
-typedef struct new_cell {
-    const char *row, *column;
-    double value;
-} new_cell;
-
-static pw_status rewrite(const pw_catalogue *catalogue, const char *kind, const char *folder, const new_cell *cells, size_t count,
-                         pw_error *error) {
-    const pw_table *table;
-    char path[1024];
-    pw_file *file;
-    PW_TRY(pw_catalogue_need(catalogue, kind, &table, error));
-    snprintf(path, sizeof path, "%s/%s.csv", folder, kind);
-    PW_TRY(pw_file_create(path, NULL, &file, error));
-    for (size_t c = 0; c < pw_table_columns(table); c++) {
-        const char *unit = pw_table_column_unit(table, c);
-        pw_file_print(file, "%s%s%s%s%s", c ? "," : "", pw_table_column_name(table, c), *unit ? " [" : "", unit, *unit ? "]" : "");
-    }
-    pw_file_text(file, "\n");
-    for (size_t r = 0; r < pw_table_rows(table); r++)
-        for (size_t c = 0; c < pw_table_columns(table); c++) {
-            const new_cell *found = NULL;
-            for (size_t i = 0; i < count; i++)
-                if (!strcmp(cells[i].row, pw_table_text_at(table, r, 0)) && !strcmp(cells[i].column, pw_table_column_name(table, c))) found = &cells[i];
-            const char *text = pw_table_text_at(table, r, c);
-            if (c) pw_file_text(file, ",");
-            if (found) pw_file_print(file, "%.4g", found->value);
-            else pw_file_print(file, strpbrk(text, ",\"") ? "\"%s\"" : "%s", text);
-            if (c + 1 == pw_table_columns(table)) pw_file_text(file, "\n");
-        }
-    return pw_file_commit(file, error);
-}
-
 static pw_status write(study *s, const pw_catalogue *catalogue, const char *folder, pw_error *error) {
     pw_file *file;
     char path[1024], names[LAUNCHES][96];
-    new_cell cells[4 * STACKS + 2 * LAUNCHES];
+    pw_fit_cell cells[4 * STACKS + 2 * LAUNCHES];
     size_t count = 0;
     snprintf(path, sizeof path, "%s/collective-parameters.csv", folder);
     PW_TRY(pw_file_create(path, NULL, &file, error));
@@ -446,19 +414,19 @@ static pw_status write(study *s, const pw_catalogue *catalogue, const char *fold
     PW_TRY(pw_file_commit(file, error));
     for (int i = 0; i < s->stack_count; i++) {
         const stack_values *v = &s->stacks[i];
-        cells[count++] = (new_cell){v->stack.name, "hop_small", v->hop_s[0] / us};
-        cells[count++] = (new_cell){v->stack.name, "hop_large", v->hop_s[1] / us};
-        cells[count++] = (new_cell){v->stack.name, "share_small", v->share[0]};
-        cells[count++] = (new_cell){v->stack.name, "share_large", v->share[1]};
+        cells[count++] = (pw_fit_cell){v->stack.name, "hop_small", v->hop_s[0] / us};
+        cells[count++] = (pw_fit_cell){v->stack.name, "hop_large", v->hop_s[1] / us};
+        cells[count++] = (pw_fit_cell){v->stack.name, "share_small", v->share[0]};
+        cells[count++] = (pw_fit_cell){v->stack.name, "share_large", v->share[1]};
     }
-    PW_TRY(rewrite(catalogue, "network-stacks", folder, cells, count, error));
+    PW_TRY(pw_fit_rewrite(catalogue, "network-stacks", folder, cells, count, error));
     count = 0;
     for (int l = 0; l < s->launch_count; l++) {
         snprintf(names[l], sizeof names[l], "XLA %s %s", s->launches[l].generation, s->launches[l].host);
-        cells[count++] = (new_cell){names[l], "added", s->launches[l].added_s / us};
-        cells[count++] = (new_cell){names[l], "added_exchange", s->launches[l].exchange_s / us};
+        cells[count++] = (pw_fit_cell){names[l], "added", s->launches[l].added_s / us};
+        cells[count++] = (pw_fit_cell){names[l], "added_exchange", s->launches[l].exchange_s / us};
     }
-    return rewrite(catalogue, "collective-launch", folder, cells, count, error);
+    return pw_fit_rewrite(catalogue, "collective-launch", folder, cells, count, error);
 }
 
 static pw_status fit_all(study *s, const pw_catalogue *catalogue, const pw_fit_paths *paths, pw_error *error) {

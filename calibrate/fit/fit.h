@@ -25,5 +25,7 @@ pw_status pw_fit_attention(const pw_catalogue *catalogue, const pw_fit_paths *pa
 pw_status pw_fit_collectives(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
 /* node-power-parameters.csv, from nodes measured at the wall */
 pw_status pw_fit_node_power(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
+/* the fitted cells of gpu-power-parameters.csv and gpu-activities.csv, from power-measured.csv and split-power.csv */
+pw_status pw_fit_power(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error);
 
 #endif

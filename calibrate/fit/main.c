@@ -9,12 +9,13 @@
 #include "calibrate/fit/tables.h"
 
 static const char usage[] =
-    "Usage: podwright-fit [options] gemm|traffic|attention|collectives|node-power ...\n"
+    "Usage: podwright-fit [options] gemm|traffic|attention|collectives|node-power|power ...\n"
     "\n"
     "Fits the parameters of the kernel equations to measured kernels, prints the error of the rows that shaped the fit\n"
     "(fit) and of those that did not (check), and writes kernel-*-parameters.csv and kernel-*-covariance.csv.\n"
     "collectives fits the times of collectives, and writes collective-parameters.csv, network-stacks.csv and\n"
     "collective-launch.csv.\n"
+    "power fits what GPUs draw, and writes gpu-power-parameters.csv and gpu-activities.csv.\n"
     "node-power fits what the power of all servers shares, and writes node-power-parameters.csv.\n"
     "Fit gemm before attention: attention takes the achievable memory bandwidth from it.\n"
     "\n"
@@ -30,7 +31,7 @@ static const struct {
     const char *name;
     pw_status (*run)(const pw_catalogue *, const pw_fit_paths *, FILE *, pw_error *);
 } fits[] = {{"gemm", pw_fit_gemm}, {"traffic", pw_fit_traffic}, {"attention", pw_fit_attention},
-            {"collectives", pw_fit_collectives}, {"node-power", pw_fit_node_power}};
+            {"collectives", pw_fit_collectives}, {"node-power", pw_fit_node_power}, {"power", pw_fit_power}};
 enum { FITS = sizeof fits / sizeof *fits };
 
 static int fail(const pw_error *error) {

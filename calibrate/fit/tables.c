@@ -1,5 +1,7 @@
 #include "calibrate/fit/tables.h"
 
+#include <string.h>
+
 #include "sim/file.h"
 
 /* A share in percent; two decimals are enough. */
@@ -101,4 +103,32 @@ void pw_fit_report_line(FILE *report, const char *kernel, const pw_fit_group *gr
     fprintf(report, "%-10s %-28s %-5s %-18s %-6s %6zu %7.1f %6.1f %7.1f %7.1f\n", kernel, group->device->name,
             pw_precision_names[group->precision], group->stack, side, summary->count, 100 * summary->bias,
             100 * summary->mean, 100 * summary->median, 100 * summary->p90);
+}
+
+pw_status pw_fit_rewrite(const pw_catalogue *catalogue, const char *kind, const char *folder, const pw_fit_cell *cells, size_t count,
+                         pw_error *error) {
+    const pw_table *table;
+    char path[1024];
+    pw_file *file;
+    PW_TRY(pw_catalogue_need(catalogue, kind, &table, error));
+    snprintf(path, sizeof path, "%s/%s.csv", folder, kind);
+    PW_TRY(pw_file_create(path, NULL, &file, error));
+    for (size_t c = 0; c < pw_table_columns(table); c++) {
+        const char *unit = pw_table_column_unit(table, c);
+        pw_file_print(file, "%s%s%s%s%s", c ? "," : "", pw_table_column_name(table, c), *unit ? " [" : "", unit, *unit ? "]" : "");
+    }
+    pw_file_text(file, "\n");
+    for (size_t r = 0; r < pw_table_rows(table); r++)
+        for (size_t c = 0; c < pw_table_columns(table); c++) {
+            const pw_fit_cell *found = NULL;
+            for (size_t i = 0; i < count; i++)
+                if (!strcmp(cells[i].row, pw_table_text_at(table, r, 0)) && !strcmp(cells[i].column, pw_table_column_name(table, c))) found = &cells[i];
+            const char *text = pw_table_text_at(table, r, c);
+            if (c) pw_file_text(file, ",");
+            if (found && found->text) pw_file_print(file, strpbrk(found->text, ",\"") ? "\"%s\"" : "%s", found->text);
+            else if (found) pw_file_print(file, "%.4g", found->value);
+            else pw_file_print(file, strpbrk(text, ",\"") ? "\"%s\"" : "%s", text);
+            if (c + 1 == pw_table_columns(table)) pw_file_text(file, "\n");
+        }
+    return pw_file_commit(file, error);
 }

@@ -33,6 +33,16 @@ typedef struct pw_fit_row {
 pw_status pw_fit_write_tables(const char *folder, const char *kind, const pw_fit_parameter *parameters, size_t count,
                               const pw_fit_row *rows, size_t row_count, const char *source, pw_error *error);
 
+/* A cell of a table of the catalogue, by row name and column name; text before value. */
+typedef struct pw_fit_cell {
+    const char *row, *column;
+    double value; /* as the column counts; written with four figures */
+    const char *text;
+} pw_fit_cell;
+/* Writes <folder>/<kind>.csv: the catalogue's table with new cells. */
+pw_status pw_fit_rewrite(const pw_catalogue *catalogue, const char *kind, const char *folder, const pw_fit_cell *cells, size_t count,
+                         pw_error *error);
+
 /* The error report: a header, then a line per group and side. */
 void pw_fit_report_header(FILE *report);
 void pw_fit_report_line(FILE *report, const char *kernel, const pw_fit_group *group, const char *side,

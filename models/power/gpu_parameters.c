@@ -50,12 +50,12 @@ static pw_status find_row(const pw_catalogue *catalogue, const pw_table *table, 
 
 static double ratio_or_1(double a, double b) { return a > 0 && b > 0 ? a / b : 1; }
 
-/* Another die of the same process: its watts go with its size and speed. */
-static void scale_by_size(pw_gpu_power_parameters *p, const pw_device *device, const pw_device *from) {
+void pw_gpu_power_parameters_scale(pw_gpu_power_parameters *p, const pw_device *device, const pw_device *from) {
     double size = ratio_or_1(device->sm_count, from->sm_count);
     p->static_W *= size;
     p->active_W *= size * ratio_or_1(device->boost_Hz, from->boost_Hz);
     p->load_Hz *= ratio_or_1(device->boost_Hz, from->boost_Hz);
+    p->memory_Hz *= ratio_or_1(device->boost_Hz, from->boost_Hz);
 }
 
 /* Another process: full load is the same share of TDP. */
@@ -68,6 +68,7 @@ static void scale_by_tdp(pw_gpu_power_parameters *p, const pw_device *device, co
     for (int i = 0; i < PW_PRECISION_COUNT; i++) p->tensor_J[i] *= work;
     p->vector_J *= power / ratio_or_1(device->vector_flops, from->vector_flops);
     p->load_Hz *= boost;
+    p->memory_Hz *= boost;
     p->min_Hz *= boost;
 }
 
@@ -94,7 +95,7 @@ pw_status pw_gpu_power_parameters_choose(const pw_catalogue *catalogue, const pw
     }
     PW_TRY(pw_gpu_power_parameters_read(table, (size_t)row, parameters, error));
     bool own = !strcmp(from->name, device->name);
-    if (!own && of_arch) scale_by_size(parameters, device, from);
+    if (!own && of_arch) pw_gpu_power_parameters_scale(parameters, device, from);
     if (!own && !of_arch) scale_by_tdp(parameters, device, from);
     parameters->idle_W = device->idle_W > 0   ? device->idle_W
                          : from->idle_W > 0 ? from->idle_W * device->tdp_W / from->tdp_W

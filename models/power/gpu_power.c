@@ -21,6 +21,7 @@ const uint32_t pw_clock_reason_bits[PW_CLOCK_REASON_COUNT] = {
 };
 const pw_gpu_die pw_gpu_die_nominal = {1, 1};
 
+static const double saturated = 0.65; /* share of the memory bandwidth from which the limit of memory-bound kernels holds */
 static const double half = 0.5; /* what the hardware slowdown leaves of the boost clock */
 
 struct pw_gpu_power {
@@ -53,23 +54,34 @@ pw_status pw_gpu_power_create(const pw_allocator *allocator, const pw_catalogue 
         return status;
     }
     size_t row = (size_t)pw_table_find_row(table, found->name);
-    double load = p->load_Hz < boost ? p->load_Hz : boost;
-    double reference = load; /* short benchmark loops, which the kernels' parameters are fitted to, run at the highest clock under load */
     model->figures = (pw_gpu_power_figures){.tdp_W = found->tdp_W,
                                             .cap_min_W = pw_table_number_of(table, row, "power_limit_min"),
-                                            .idle_W = p->idle_W,
-                                            .boost_ratio = boost / reference,
-                                            .load_ratio = load / reference,
-                                            .min_ratio = (p->min_Hz < load ? p->min_Hz : load) / reference,
-                                            .step_ratio = p->step_Hz / reference,
-                                            .reference_Hz = reference,
-                                            .reference_C = p->reference_C,
+                                            .boost_ratio = boost, /* in Hz until the parameters are set */
+                                            .reference_Hz = 1,
                                             .max_operating_C = pw_table_number_of(table, row, "max_operating"),
                                             .slowdown_C = pw_table_number_of(table, row, "slowdown"),
                                             .shutdown_C = pw_table_number_of(table, row, "shutdown"),
                                             .memory_max_C = pw_table_number_of(table, row, "memory_max")};
+    pw_gpu_power_set(model, p);
     *result = model;
     return PW_OK;
+}
+
+void pw_gpu_power_set(pw_gpu_power *model, const pw_gpu_power_parameters *parameters) {
+    pw_gpu_power_parameters p = *parameters;
+    pw_gpu_power_figures *g = &model->figures;
+    double boost = g->boost_ratio * g->reference_Hz;
+    double load = p.load_Hz < boost ? p.load_Hz : boost;
+    /* short benchmark loops, which the kernels' parameters are fitted to, run at the highest clock under load */
+    g->reference_Hz = load;
+    g->boost_ratio = boost / load;
+    g->load_ratio = 1;
+    g->memory_ratio = p.memory_Hz < load ? p.memory_Hz / load : 1;
+    g->min_ratio = (p.min_Hz < load ? p.min_Hz : load) / load;
+    g->step_ratio = p.step_Hz / load;
+    g->idle_W = p.idle_W;
+    g->reference_C = p.reference_C;
+    model->parameters = p;
 }
 
 void pw_gpu_power_destroy(pw_gpu_power *model) {
@@ -115,7 +127,7 @@ static pw_gpu_watts watts_of(const pw_gpu_power *model, const state_factors *f, 
         w.active = p->active_W * scale * f->clock * busy;
         w.tensor = tensor_J * scale * rate;
         w.vector = p->vector_J * work->vector_flops * scale * rate;
-        w.memory = p->memory_J * work->memory_bytes * rate;
+        w.memory = (p->memory_J + p->chip_J * scale) * work->memory_bytes * rate;
         w.link = p->link_J * work->link_bytes * rate;
     }
     w.total = w.idle + w.leakage + w.active + w.tensor + w.vector + w.memory + w.link;
@@ -234,6 +246,8 @@ pw_gpu_settled pw_gpu_power_settle(const pw_gpu_power *model, const pw_gpu_load 
     if (limits->profile.clock > 0) s.dynamic = limits->profile.dynamic;
     pw_gpu_settled result;
     double ceiling = ceiling_of(model, limits, temperature_C, &result.reason);
+    double traffic = load->work.busy_s > 0 ? load->work.memory_bytes / load->work.busy_s / model->device->memory_Bps : 0;
+    if (traffic > saturated && ceiling > g->memory_ratio) ceiling = g->memory_ratio;
     double allowed_W = (limits->cap_W > 0 ? limits->cap_W : g->tdp_W) * model->parameters.held;
     double steps = floor((ceiling - g->min_ratio) / g->step_ratio * (1 + 1e-12) + 1e-9);
     result.clock_ratio = g->min_ratio + steps * g->step_ratio;

@@ -3,10 +3,10 @@
  * Watts over a span follow from the work done in it (models/gpu/work.h), clock, temperature and die:
  *
  *   P = idle + static v^2 e^(k (T - T0)) + active v^2 x busy + v^2 (sum over p of e_p tensor flop/s_p + e_v vector flop/s)
- *       + e_m memory B/s + e_l link B/s
+ *       + (e_m + e_c v^2) memory B/s + e_l link B/s
  *
  * x: clock / boost clock; v = max(floor, 1 - slope (1 - x)): core voltage, 1 at boost; busy: share of the span in which a
- * kernel is resident. HBM and links have clocks of their own, so their energy per byte is constant. A GPU on which nothing is
+ * kernel is resident. HBM and links have clocks of their own, so their energy per byte (e_m, e_l) is constant; e_c is what the same bytes cost on the die. A GPU on which nothing is
  * loaded (clock_ratio 0) draws idle alone. Parameters are few per device and live in gpu-power-parameters.csv; a device
  * without a row takes one of its architecture, scaled, and says so.
  *
@@ -70,6 +70,7 @@ typedef struct pw_gpu_power_figures {
     double tdp_W, cap_min_W, idle_W;
     double boost_ratio;          /* highest clock, to the reference clock */
     double load_ratio;           /* highest clock with kernels on it: 1 */
+    double memory_ratio;         /* the same with kernels that take over 65 % of the memory bandwidth */
     double min_ratio, step_ratio;
     double reference_Hz;         /* clock ratio 1 */
     double reference_C;          /* temperature at which the static part was fitted */

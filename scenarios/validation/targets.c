@@ -6,8 +6,8 @@
 
 #include "sim/text.h"
 
-typedef enum statistic { MAPE, MEDIAN, P90, WORST, BIAS, RIGHT, WITHIN, BEATS, STATISTICS } statistic;
-static const char *const statistic_names[STATISTICS + 1] = {"mape", "median", "p90", "worst", "bias", "right", "within", "beats", NULL};
+typedef enum statistic { MAPE, ABSOLUTE, MEDIAN, P90, WORST, BIAS, RIGHT, WITHIN, BEATS, STATISTICS } statistic;
+static const char *const statistic_names[STATISTICS + 1] = {"mape", "absolute", "median", "p90", "worst", "bias", "right", "within", "beats", NULL};
 
 typedef struct runs { /* each suite, once */
     const pw_suite *suites[16];
@@ -128,7 +128,8 @@ typedef struct scratch {
 
 static double score_of(statistic which, const pw_score *score) {
     switch (which) {
-        case MAPE: return score->mape_pct;
+        case MAPE:
+        case ABSOLUTE: return score->mape_pct;
         case MEDIAN: return score->median_pct;
         case P90: return score->p90_pct;
         case WORST: return score->worst_pct;
@@ -162,7 +163,7 @@ static double reached_by(const pw_validation *v, const scratch *s, statistic whi
             if (!(p->high > 0)) continue;
             within += p->measured >= p->low && p->measured <= p->high;
         }
-        s->a[count] = which == RIGHT ? p->measured : (value - p->measured) / p->measured;
+        s->a[count] = which == RIGHT ? p->measured : (value - p->measured) / (which == ABSOLUTE ? 1 : p->measured);
         s->b[count++] = value;
     }
     *n = count;

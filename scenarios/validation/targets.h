@@ -9,7 +9,7 @@
 #include "scenarios/validation/validation.h"
 
 typedef struct pw_target {
-    const char *name, *statistic; /* mape, median, p90, worst, bias (in %), right (of 1), within, beats (median over the baseline's) */
+    const char *name, *statistic; /* mape, absolute (in hundredths of the unit), median, p90, worst, bias (in %), right (of 1), within, beats (median over the baseline's) */
     const char *missing;          /* what the model lacks there and which data would settle it; "": not known */
     double limit, high;           /* at most limit; right: at least; within: between limit and high */
     double reached, baseline;     /* NaN: no row ran; no baseline of it */

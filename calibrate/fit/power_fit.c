@@ -1,0 +1,260 @@
+/* One fit per architecture of gpu-power-parameters: all its rows share what is fitted. Beside the measured rows there are a few
+ * soft rows that say what is physically likely, (value / likely)^weight against 1; they decide only what the data leave open
+ * (static against active watts, say). Rows of capped throughput fix voltage, those of serving the energies. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/fit/fit.h"
+#include "calibrate/fit/power_points.h"
+#include "calibrate/fit/tables.h"
+#include "models/power/gpu_parameters.h"
+#include "sim/math.h"
+
+static const double knee = 0.05;
+static const char source[] = "podwright-fit power: fit rows of tests/validation/data/power-measured.csv";
+
+/* Fitted values; static and active in shares of TDP, so that one guess serves all. */
+enum { STATIC, ACTIVE, CHIP, ENERGY, EIGHT, HELD, SLOPE, FLOOR, OWN };
+enum { TASKS = 4, PARAMETERS = OWN + TASKS, LIKELY = 7, MODELS = 16, BOARD_WEIGHT = 8 /* a board test is thousands of samples */ };
+static const double low[OWN] = {0.02, 0.01, 2e-12, 1e-13, 0.3, 0.93, 0.1, 0.35};
+static const double high[OWN] = {0.4, 0.4, 8e-11, 5e-11, 1.2, 1, 1.6, 0.95};
+static const double guess[OWN] = {0.15, 0.1, 1.5e-11, 1e-12, 0.5, 0.98, 0.85, 0.6};
+static const struct { /* what is likely, and its standard deviation in logarithms */
+    int which;
+    double value, deviation;
+} likely[LIKELY] = {{STATIC, 0.15, 0.3}, {ACTIVE, 0.12, 0.5}, {CHIP, 1.5e-11, 0.4}, {EIGHT, 0.5, 0.15}, {HELD, 0.98, 0.03}, {SLOPE, 0.85, 0.4}, {FLOOR, 0.7, 0.08}};
+/* Lower-order guesses where nothing is fitted: what 16 bits cost, the others cost by the share of peak that draws as much. */
+static const double tf32_to_16 = 2, fp4_to_8 = 0.5, vector_share = 0.5;
+
+typedef struct study {
+    const pw_device *base;
+    pw_gpu_power_parameters start;      /* of the base row: what is not fitted */
+    bool wide;                          /* the fitted energy is that of 32-bit flops */
+    const pw_fit_power_point **points;
+    size_t count;                       /* measured rows in `points` */
+    struct {
+        const pw_device *device;
+        pw_gpu_power *model;
+    } models[MODELS];
+    size_t model_count;
+    const char *tasks[TASKS];           /* whose tensor share is fitted */
+    size_t task_count;
+} study;
+
+static pw_gpu_power_parameters parameters_of(const study *s, const double *v) {
+    pw_gpu_power_parameters p = s->start;
+    const pw_device *d = s->base;
+    double peak = d->peak_flops[s->wide ? PW_PRECISION_FP32 : PW_PRECISION_FP16], energy = v[ENERGY];
+    p.static_W = v[STATIC] * d->tdp_W;
+    p.active_W = v[ACTIVE] * d->tdp_W;
+    p.chip_J = v[CHIP];
+    p.held = v[HELD];
+    p.voltage_slope = v[SLOPE];
+    p.voltage_floor = v[FLOOR];
+    double sixteen = s->wide ? energy * peak / d->peak_flops[PW_PRECISION_FP16] : energy;
+    p.tensor_J[PW_PRECISION_FP16] = p.tensor_J[PW_PRECISION_BF16] = sixteen;
+    p.tensor_J[PW_PRECISION_FP8] = v[EIGHT] * sixteen;
+    p.tensor_J[PW_PRECISION_FP4] = fp4_to_8 * v[EIGHT] * sixteen;
+    p.tensor_J[PW_PRECISION_TF32] = tf32_to_16 * sixteen;
+    p.vector_J = s->wide ? energy : vector_share * energy * peak / d->vector_flops;
+    p.tensor_J[PW_PRECISION_FP32] = p.vector_J;
+    return p;
+}
+
+static pw_gpu_power *model_of(const study *s, const pw_device *device) {
+    for (size_t i = 0; i < s->model_count; i++)
+        if (s->models[i].device == device) return s->models[i].model;
+    return NULL;
+}
+
+static void set_models(study *s, const double *values, bool smooth) {
+    pw_gpu_power_parameters p = parameters_of(s, values);
+    for (size_t i = 0; i < s->model_count; i++) {
+        pw_gpu_power_parameters own = p;
+        const pw_device *device = s->models[i].device;
+        if (device != s->base) pw_gpu_power_parameters_scale(&own, device, s->base);
+        own.idle_W = device->idle_W > 0 ? device->idle_W : s->start.idle_W * device->tdp_W / s->base->tdp_W;
+        if (smooth) own.step_Hz /= 64; /* derivatives across steps */
+        pw_gpu_power_set(s->models[i].model, &own);
+    }
+}
+
+static double predict_one(const study *s, const pw_fit_power_point *p, const double *values) {
+    pw_power_point point = p->point;
+    for (size_t t = 0; t < s->task_count; t++)
+        if (!strcmp(s->tasks[t], p->task)) point.activity.tensor = values[OWN + t];
+    return pw_power_point_predict(model_of(s, point.device), &point);
+}
+
+static void predict(void *context, const double *values, double *predicted) {
+    study *s = context;
+    set_models(s, values, true);
+    for (size_t i = 0; i < s->count; i++) predicted[i] = predict_one(s, s->points[i], values);
+    for (size_t i = 0; i < LIKELY; i++)
+        predicted[s->count + i] = pw_pow(values[likely[i].which] / likely[i].value, knee / likely[i].deviation);
+}
+
+static bool fitted_task(const pw_catalogue *catalogue, const char *task) {
+    const pw_table *table = pw_catalogue_table(catalogue, PW_TABLE_ACTIVITIES);
+    int row = table ? pw_table_find_row(table, task) : -1;
+    return row >= 0 && !strcmp(pw_table_text_of(table, (size_t)row, "provenance"), "FITTED");
+}
+
+/* The fit rows of the architecture, their models and the tasks whose share is open. Idle watts and clocks are inputs. */
+static pw_status gather(study *s, const pw_catalogue *catalogue, const pw_fit_power_points *all, pw_error *error) {
+    bool narrow = false;
+    for (size_t i = 0; i < all->count; i++) {
+        const pw_fit_power_point *p = &all->points[i];
+        if (strcmp(p->point.device->arch, s->base->arch) != 0) continue;
+        if (!model_of(s, p->point.device)) {
+            if (s->model_count == MODELS) return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "more than %d devices of %s", MODELS, s->base->arch);
+            s->models[s->model_count].device = p->point.device;
+            PW_TRY(pw_gpu_power_create(NULL, catalogue, p->point.device->name, &s->models[s->model_count].model, error));
+            s->model_count++;
+        }
+        if (p->check || p->point.quantity == PW_POWER_IDLE_W) continue;
+        bool board = p->point.quantity == PW_POWER_BOARD_W || p->point.quantity == PW_POWER_BOARD_HZ;
+        for (int times = 0; times < (board ? BOARD_WEIGHT : 1); times++) s->points[s->count++] = p;
+        narrow = narrow || p->point.quantity == PW_POWER_SERVING_W || p->point.activity.precision != PW_PRECISION_FP32;
+        bool open = p->point.quantity != PW_POWER_SERVING_W && fitted_task(catalogue, p->task);
+        for (size_t t = 0; t < s->task_count; t++) open = open && strcmp(s->tasks[t], p->task) != 0;
+        if (open && s->task_count < TASKS) s->tasks[s->task_count++] = p->task;
+    }
+    s->wide = !narrow;
+    return PW_OK;
+}
+
+static void report_side(FILE *report, const study *s, const pw_fit_power_points *all, const double *values, bool check) {
+    static const char *const names[] = {"cap ratio", "cap watts", "serving", "board W", "board Hz", "idle"};
+    for (int q = 0; q < (int)(sizeof names / sizeof *names); q++) {
+        double *errors = malloc((all->count + 1) * sizeof *errors);
+        size_t count = 0;
+        if (!errors) return;
+        for (size_t i = 0; i < all->count; i++) {
+            const pw_fit_power_point *p = &all->points[i];
+            if ((int)p->point.quantity != q || p->check != check || strcmp(p->point.device->arch, s->base->arch) != 0) continue;
+            errors[count++] = predict_one(s, p, values) / p->measured - 1;
+        }
+        pw_error_summary summary;
+        pw_fit_group group = {.device = s->base, .precision = s->wide ? PW_PRECISION_FP32 : PW_PRECISION_BF16};
+        snprintf(group.stack, sizeof group.stack, "%s", s->base->arch);
+        if (pw_errors_summarise(errors, count, NULL, &summary) == PW_OK) pw_fit_report_line(report, names[q], &group, check ? "check" : "fit", &summary);
+        free(errors);
+    }
+}
+
+typedef struct cell_list {
+    pw_fit_cell cells[256];
+    char texts[32][160];
+    size_t count, text_count;
+} cell_list;
+
+static void add(cell_list *list, const char *row, const char *column, double value, const char *text) {
+    if (list->count < sizeof list->cells / sizeof *list->cells) list->cells[list->count++] = (pw_fit_cell){row, column, value, text};
+}
+
+static void write_row(cell_list *list, const char *row, const study *s, const double *v) {
+    static const double pico = 1e12;
+    pw_gpu_power_parameters p = parameters_of(s, v);
+    add(list, row, "static", p.static_W, NULL);
+    add(list, row, "active", p.active_W, NULL);
+    add(list, row, "energy_fp32", p.tensor_J[PW_PRECISION_FP32] * pico, NULL);
+    add(list, row, "energy_tf32", p.tensor_J[PW_PRECISION_TF32] * pico, NULL);
+    add(list, row, "energy_16", p.tensor_J[PW_PRECISION_FP16] * pico, NULL);
+    add(list, row, "energy_8", p.tensor_J[PW_PRECISION_FP8] * pico, NULL);
+    add(list, row, "energy_4", p.tensor_J[PW_PRECISION_FP4] * pico, NULL);
+    add(list, row, "energy_vector", p.vector_J * pico, NULL);
+    add(list, row, "energy_chip", p.chip_J * pico, NULL);
+    add(list, row, "voltage_floor", p.voltage_floor, NULL);
+    add(list, row, "voltage_slope", p.voltage_slope, NULL);
+    add(list, row, "held", p.held, NULL);
+    add(list, row, "rows", (double)s->count, NULL);
+    char *text = list->texts[list->text_count++ % 32];
+    snprintf(text, sizeof list->texts[0], "%s of %s; what they leave open is as likely (docs/models/gpu-power.md)", source, s->base->arch);
+    add(list, row, "provenance", 0, "FITTED");
+    add(list, row, "source", 0, text);
+}
+
+static pw_status fit_arch(study *s, const pw_catalogue *catalogue, const pw_fit_power_points *all, FILE *report, pw_fit_result *result,
+                          pw_error *error) {
+    double lows[PARAMETERS], highs[PARAMETERS], guesses[PARAMETERS];
+    bool held[PARAMETERS] = {false}, eight = false, loaded = false; /* a GPU that waits says nothing of the energy of a flop */
+    PW_TRY(gather(s, catalogue, all, error));
+    if (!s->count) return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the split has a fit row of each", "no fit row of architecture %s", s->base->arch);
+    double *measured = malloc((s->count + LIKELY) * sizeof *measured);
+    if (!measured) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the fit of power");
+    for (size_t i = 0; i < OWN; i++) {
+        lows[i] = low[i];
+        highs[i] = high[i];
+        guesses[i] = guess[i];
+    }
+    if (s->wide) guesses[ENERGY] = 2e-11;
+    for (size_t t = 0; t < s->task_count; t++) {
+        lows[OWN + t] = 0.02;
+        highs[OWN + t] = 0.8;
+        guesses[OWN + t] = 0.3;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        measured[i] = s->points[i]->measured;
+        loaded = loaded || s->points[i]->point.quantity == PW_POWER_SERVING_W || s->points[i]->point.activity.tensor > 0.1;
+        eight = eight || s->points[i]->point.load.work.tensor_flops[PW_PRECISION_FP8] > 0;
+    }
+    held[EIGHT] = !eight;
+    held[ENERGY] = !loaded;
+    for (size_t i = 0; i < LIKELY; i++) measured[s->count + i] = 1;
+    pw_fit_problem problem = {.rows = s->count + LIKELY, .parameters = OWN + s->task_count, .low = lows, .high = highs, .guess = guesses,
+                              .held = held, .measured = measured, .predict = predict, .context = s, .knee = knee, .starts = 8};
+    pw_status status = pw_fit_robust(&problem, result, error);
+    free(measured);
+    PW_TRY(status);
+    set_models(s, result->value, false);
+    report_side(report, s, all, result->value, false);
+    report_side(report, s, all, result->value, true);
+    return PW_OK;
+}
+
+static pw_status fit_table(const pw_catalogue *catalogue, const pw_fit_power_points *all, const pw_fit_paths *paths, FILE *report,
+                           cell_list *power, cell_list *activities, study *s, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_GPU_POWER, &table, error));
+    for (size_t r = 0; r < pw_table_rows(table); r++) {
+        const pw_device *base, *other;
+        PW_TRY(pw_catalogue_device(catalogue, pw_table_text_of(table, r, "device"), &base, error));
+        bool first = true;
+        for (size_t q = 0; q < r; q++) {
+            PW_TRY(pw_catalogue_device(catalogue, pw_table_text_of(table, q, "device"), &other, error));
+            first = first && strcmp(other->arch, base->arch) != 0;
+        }
+        if (!first) continue;
+        const pw_fit_power_point **points = s->points;
+        *s = (study){.base = base, .points = points};
+        char text[200];
+        pw_fit_result result;
+        PW_TRY(pw_gpu_power_parameters_choose(catalogue, base, &s->start, text, sizeof text, error));
+        pw_status status = fit_arch(s, catalogue, all, report, &result, error);
+        for (size_t i = 0; i < s->model_count; i++) pw_gpu_power_destroy(s->models[i].model);
+        PW_TRY(status);
+        for (size_t q = r; q < pw_table_rows(table); q++) {
+            PW_TRY(pw_catalogue_device(catalogue, pw_table_text_of(table, q, "device"), &other, error));
+            if (!strcmp(other->arch, base->arch)) write_row(power, pw_table_text_at(table, q, 0), s, result.value);
+        }
+        for (size_t t = 0; t < s->task_count; t++) add(activities, s->tasks[t], "tensor", result.value[OWN + t], NULL);
+    }
+    PW_TRY(pw_fit_rewrite(catalogue, PW_TABLE_GPU_POWER, paths->folder, power->cells, power->count, error));
+    return pw_fit_rewrite(catalogue, PW_TABLE_ACTIVITIES, paths->folder, activities->cells, activities->count, error);
+}
+
+pw_status pw_fit_power(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error) {
+    pw_fit_power_points points;
+    PW_TRY(pw_fit_power_points_read(catalogue, paths->data, paths->split, &points, error));
+    cell_list *lists = calloc(2, sizeof *lists);
+    study s = {.points = malloc((BOARD_WEIGHT * points.count + 1) * sizeof *s.points)};
+    pw_status status = lists && s.points ? fit_table(catalogue, &points, paths, report, &lists[0], &lists[1], &s, error)
+                                         : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the fit of power");
+    free(s.points);
+    free(lists);
+    pw_fit_power_points_free(&points);
+    return status;
+}
