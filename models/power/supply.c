@@ -139,6 +139,8 @@ static pw_status read_kind(const pw_catalogue *catalogue, const char *kind, cons
     PW_TRY(pw_table_amount_of(table, row, "overload_for", &group->overload_s, error));
     PW_TRY(pw_table_amount_of(table, row, "standby", &group->standby_W, error));
     PW_TRY(pw_table_amount_of(table, row, "brake", &group->brake_s, error));
+    PW_TRY(pw_table_amount_of(table, row, "settle", &group->settle_s, error));
+    PW_TRY(pw_table_amount_of(table, row, "restore", &group->restore_s, error));
     if (group->overload < 1) return bad_row(table, row, NULL, error, "overload is below the rated power");
     return PW_OK;
 }

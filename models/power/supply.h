@@ -51,6 +51,7 @@ typedef struct pw_supply_group {
     double hold_up_s;                 /* a unit at full load goes on so long without input */
     double overload, overload_s;      /* load share that a unit bears for a while, and how long */
     double brake_s;                   /* from the loss of input to GPUs that have slowed down */
+    double settle_s, restore_s;       /* from there to caps; from the return of input to full power */
 } pw_supply_group;
 
 /* kind: a row of supply-units; curve NULL: that row's. redundancy: "N" or "none" (all units are needed), "N+1", "N+2", "2N" or "N+N" (half
