@@ -292,6 +292,7 @@ static void on_trip(pw_sim *sim, void *object, uint64_t which) {
     pw_breaker_open(&p->breakers[which], pw_sim_seconds(sim));
     enter(p, first, false, "breaker %c of rack %u trips", 'a' + feed, (unsigned)rack);
     update_range(p, first, p->config.boxes_per_rack);
+    p->log[p->log_count - 1].capacity_W = p->boxes[first].now.capacity_W;
 }
 
 static void set_dead(pw_feeds *p, int feed, bool dead, const char *why) {
@@ -347,6 +348,7 @@ static void take_mains(pw_feeds *p, int feed, bool away) {
 /* ---- events ---- */
 
 static void take(pw_feeds *p, const pw_feed_event *e, bool away) {
+    size_t entries = p->log_count;
     account(p);
     for (int f = 0; e->part == PW_PART_MAINS && f < p->config.group.feeds; f++)
         if (e->index < 0 || e->index == f) take_mains(p, f, away);
@@ -375,6 +377,7 @@ static void take(pw_feeds *p, const pw_feed_event *e, bool away) {
         count = (rack_of(p, e->first_box + e->boxes - 1) + 1) * p->config.boxes_per_rack - first;
     }
     update_range(p, first, count);
+    for (; entries < p->log_count; entries++) p->log[entries].capacity_W = p->boxes[p->log[entries].first_box].now.capacity_W;
 }
 
 static void on_away(pw_sim *sim, void *object, uint64_t number) {

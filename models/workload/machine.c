@@ -59,9 +59,14 @@ pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, con
                                       .sink_count = options->sink_count,
                                       .runner = options->runner};
     if (!machine->power_loop) return pw_session_run(&config, job, arena, result, error);
-    PW_TRY(pw_power_loop_run(machine->power_loop, &config, job, arena, result, &machine->power, error));
+    bool happens = pw_power_has_events(machine->power_desc);
+    pw_session_config calm = config; /* listeners hear the run with its events alone */
+    if (happens) calm.sink_count = 0;
+    PW_TRY(pw_power_loop_run(machine->power_loop, happens ? &calm : &config, job, arena, result, &machine->power, error));
     machine->clock_ratio = machine->power.clock_ratio;
-    return PW_OK;
+    if (!happens) return PW_OK;
+    return pw_power_events_run(machine->power_loop, catalogue, machine->power_desc, &config, job, result->end_s, arena, result,
+                               &machine->power_events, error);
 }
 
 const pw_power_result *pw_machine_power(const pw_machine *machine, pw_arena *arena) {
