@@ -194,9 +194,9 @@ pw_status pw_supply_of_server(const pw_catalogue *catalogue, const char *server,
 }
 
 pw_status pw_supply_group_of_server(const pw_catalogue *catalogue, const char *server, pw_supply_group *group, pw_error *error) {
-    int units;
-    double unit_W, rated_W;
-    const char *redundancy;
+    int units = 0;
+    double unit_W = 0, rated_W;
+    const char *redundancy = "";
     PW_TRY(pw_supply_of_server(catalogue, server, &units, &unit_W, &redundancy, &rated_W, error));
     if (!units || !(unit_W > 0) || !*redundancy)
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "say units, power, redundancy and feeds", "the catalogue does not say how '%s' is supplied", server);

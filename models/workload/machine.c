@@ -6,7 +6,8 @@
 
 pw_status pw_machine_open(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
                           pw_machine *machine, pw_error *error) {
-    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription, .power_desc = desc->power};
+    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription, .power_desc = desc->power,
+                            .catalogue = catalogue};
     PW_TRY(pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error));
     return pw_cluster_need_equal(machine->cluster, "a training job", error);
 }
@@ -65,8 +66,11 @@ pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, con
     PW_TRY(pw_power_loop_run(machine->power_loop, happens ? &calm : &config, job, arena, result, &machine->power, error));
     machine->clock_ratio = machine->power.clock_ratio;
     if (!happens) return PW_OK;
-    return pw_power_events_run(machine->power_loop, catalogue, machine->power_desc, &config, job, result->end_s, arena, result,
-                               &machine->power_events, error);
+    pw_power_events *events = pw_arena_alloc(arena, sizeof *events);
+    if (!events) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for events of power");
+    machine->power.events = events;
+    return pw_power_events_run(machine->power_loop, machine->catalogue, machine->power_desc, &config, job, result->end_s, arena, result,
+                               events, error);
 }
 
 const pw_power_result *pw_machine_power(const pw_machine *machine, pw_arena *arena) {

@@ -14,10 +14,16 @@ typedef struct node_class {
     uint32_t rack;             /* where nodes of a rack differ; else PW_NONE */
     uint32_t first_node, nodes, gpus;
     pw_box_mode mode;
+    bool slower;               /* than free */
     double since_s;            /* that mode */
 } node_class;
 
-typedef struct change { double at_s, ratio, cap_W; uint32_t class; pw_box_mode mode; } change;
+typedef struct change {
+    double at_s, ratio, cap_W;
+    uint32_t class;
+    pw_box_mode mode;
+    bool slower;               /* than free */
+} change;
 
 typedef struct acting {
     const pw_power_loop *loop;
@@ -42,7 +48,6 @@ typedef struct acting {
     pw_executor *executor;
     change *changes;
     uint32_t change_count, change_capacity;
-    bool brake_holds;          /* caps that do not go low enough leave the brake on */
 } acting;
 
 static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for events of power"); }
@@ -55,13 +60,12 @@ static const char *given(const char *text) { return text && *text ? text : NULL;
 
 static pw_status read_supplies(acting *a, pw_error *error) {
     pw_supplies_desc said;
-    int units;
-    double unit_W, rated_W;
-    const char *redundancy, *server = pw_cluster_get_part(a->config->cluster, 0).server;
+    int units = 0;
+    double unit_W = 0, rated_W = NAN;
+    const char *redundancy = "", *server = pw_cluster_get_part(a->config->cluster, 0).server;
     if (a->desc->supplies) said = *a->desc->supplies;
     else PW_TRY(pw_description_defaults(&pw_supplies_kind, &said, a->arena, error));
     if (*server) PW_TRY(pw_supply_of_server(a->catalogue, server, &units, &unit_W, &redundancy, &rated_W, error));
-    else units = 0, unit_W = 0, rated_W = NAN, redundancy = "";
     if (said.units && said.units != units) redundancy = "";
     if (said.units) units = (int)said.units;
     if (!isnan(said.unit_W)) unit_W = said.unit_W;
@@ -244,7 +248,7 @@ static bool is_over(const acting *a) { return pw_executor_ended(a->executor) != 
 static void count_time(acting *a, node_class *c, double now_s) {
     double seconds = (now_s - c->since_s) * c->gpus;
     if (c->mode == PW_BOX_BRAKED) a->out->braked_gpu_s += seconds;
-    if (c->mode == PW_BOX_CAPPED) a->out->capped_gpu_s += seconds;
+    if (c->mode == PW_BOX_CAPPED && c->slower) a->out->capped_gpu_s += seconds;
     c->since_s = now_s;
 }
 
@@ -280,12 +284,13 @@ static void set_clocks(acting *a, uint32_t k, const pw_feed_box *now) {
     }
     bool brake = now->mode == PW_BOX_BRAKED;
     if (now->mode == PW_BOX_CAPPED) brake = !divide_caps(a, c, now->cap_W, caps);
-    a->brake_holds = a->brake_holds || (brake && now->mode == PW_BOX_CAPPED);
+    c->slower = false;
     for (uint32_t g = 0; g < a->groups; g++) {
-        double ratio = pw_power_loop_clock(a->loop, g);
+        double held = pw_power_loop_clock(a->loop, g), ratio = held;
         if (brake) ratio = pw_power_loop_settle(a->loop, g, 0, true).mean_ratio;
         else if (now->mode == PW_BOX_CAPPED && caps[g] > 0) ratio = fmin(ratio, pw_power_loop_settle(a->loop, g, caps[g], false).mean_ratio);
         a->clocks[k * a->groups + g] = ratio;
+        c->slower = c->slower || ratio < held;
         if (now->mode == PW_BOX_CAPPED && caps[g] > 0) lowest_W = fmin(lowest_W, caps[g]);
         pw_status status = pw_executor_set_group_clock(a->executor, k * a->groups + g, ratio);
         if (status != PW_OK) pw_sim_fail(a->feed.sim, status, NULL, "the clock of GPUs cannot change");
@@ -293,7 +298,7 @@ static void set_clocks(acting *a, uint32_t k, const pw_feed_box *now) {
     for (uint32_t r = 0; r < a->job.ranks; r++)
         if (a->job.clock_group_of_rank[r] / a->groups == k) ratios += a->clocks[a->job.clock_group_of_rank[r]];
     if (a->change_count < a->change_capacity)
-        a->changes[a->change_count++] = (change){pw_sim_seconds(a->feed.sim), ratios / c->gpus, brake ? NAN : lowest_W, k, now->mode};
+        a->changes[a->change_count++] = (change){pw_sim_seconds(a->feed.sim), ratios / c->gpus, brake ? NAN : lowest_W, k, now->mode, c->slower};
 }
 
 static void on_change(void *object, uint32_t node, const pw_feed_box *now) {
@@ -342,13 +347,20 @@ static const change *change_at(const acting *a, const pw_feed_entry *entry) {
     return NULL;
 }
 
+static pw_clock_reason reason_of(const change *did) {
+    if (!did || !did->slower) return PW_CLOCK_REASON_NONE;
+    return did->mode == PW_BOX_CAPPED && isfinite(did->cap_W) ? PW_CLOCK_REASON_SW_POWER_CAP : PW_CLOCK_REASON_HW_POWER_BRAKE;
+}
+
 static const char *effect_text(const acting *a, const pw_feed_entry *entry, const change *did, char *text, size_t size) {
-    double MHz = did ? did->ratio * pw_gpu_power_figures_of(pw_power_loop_model(a->loop))->reference_Hz / 1e6 : 0;
-    if (!did) snprintf(text, size, "%.4g of %.4g kW of supplies are left", entry->capacity_W / 1e3, a->feed.group.units * a->feed.group.unit_W / 1e3);
-    else if (did->mode == PW_BOX_CAPPED && isfinite(did->cap_W))
-        snprintf(text, size, "GPUs at %.0f MHz (%s), at most %.0f W", MHz, pw_clock_reason_names[PW_CLOCK_REASON_SW_POWER_CAP], did->cap_W);
-    else if (did->mode == PW_BOX_FREE) snprintf(text, size, "GPUs at %.0f MHz", MHz);
-    else snprintf(text, size, "GPUs at %.0f MHz (%s)", MHz, pw_clock_reason_names[PW_CLOCK_REASON_HW_POWER_BRAKE]);
+    pw_clock_reason reason = reason_of(did);
+    if (!did) {
+        snprintf(text, size, "%.4g of %.4g kW of supplies are left", entry->capacity_W / 1e3, a->feed.group.units * a->feed.group.unit_W / 1e3);
+        return text;
+    }
+    size_t used = (size_t)snprintf(text, size, "GPUs at %.0f MHz", did->ratio * pw_gpu_power_figures_of(pw_power_loop_model(a->loop))->reference_Hz / 1e6);
+    if (reason != PW_CLOCK_REASON_NONE) used += (size_t)snprintf(text + used, size - used, " (%s)", pw_clock_reason_names[reason]);
+    if (isfinite(did->cap_W)) snprintf(text + used, size - used, ", at most %.0f W", did->cap_W);
     return text;
 }
 
@@ -363,7 +375,7 @@ static pw_status tell(acting *a, pw_error *error) {
         if (log[i].at_s > a->out->run_s) break;
         pw_power_effect *e = &effects[a->out->effect_count++];
         *e = (pw_power_effect){.at_s = log[i].at_s, .what = pw_arena_text(a->arena, log[i].what), .first_node = log[i].first_box, .nodes = log[i].boxes,
-                               .effect = pw_arena_text(a->arena, effect_text(a, &log[i], did, text, sizeof text)), .clock_ratio = did ? did->ratio : NAN,
+                               .effect = pw_arena_text(a->arena, effect_text(a, &log[i], did, text, sizeof text)), .clock_ratio = did ? did->ratio : NAN, .reason = reason_of(did),
                                .left_W = log[i].capacity_W};
         if (!e->what || !e->effect) return no_memory(error);
     }

@@ -19,6 +19,7 @@ typedef struct pw_power_effect {
     const char *what, *effect;     /* "feed a lost"; "GPUs at 990 MHz" */
     uint32_t first_node, nodes;
     double clock_ratio;            /* mean of the GPUs of such a node from then on; NaN: it changes nothing of theirs */
+    pw_clock_reason reason;        /* why it is below what the GPUs hold without the event */
     double left_W;                 /* rated output of the supplies that such a node has left */
 } pw_power_effect;
 
@@ -27,7 +28,7 @@ typedef struct pw_power_events {
     pw_supply_group group;
     double node_W, braked_W;       /* the most that a node may draw; what one draws with the brake on */
     double calm_s, run_s;          /* the run without the events, and with them */
-    double braked_gpu_s, capped_gpu_s; /* sums over GPUs of the time under the brake, and under caps of what is left */
+    double braked_gpu_s, capped_gpu_s; /* sums over GPUs of the time under the brake, and of that in which caps of what is left slow them */
     const pw_power_effect *effects; /* until the run has ended */
     uint32_t effect_count;
     const char *draw_source;       /* where what a node draws beside GPUs comes from */

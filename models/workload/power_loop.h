@@ -43,6 +43,7 @@ typedef struct pw_power_result {
     const double *bins_W;
     uint32_t bin_count;
     double bin_s;
+    const struct pw_power_events *events; /* power_events.h: what happened to supplies; NULL: nothing was said of them */
 } pw_power_result;
 
 typedef struct pw_power_loop pw_power_loop;
