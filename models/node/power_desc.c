@@ -48,6 +48,9 @@ static pw_status check(const void *description, const char *file, int line, pw_e
             return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "power.governor = \"%s\" needs power.%s", governor_names[d->governor],
                            values[i].name);
     }
+    if (d->mode == PW_POWER_DYNAMIC && (d->supplies || d->breaker || d->battery || d->events.count))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "take mode = \"steady\"",
+                       "power.supplies, breaker, battery and events need power.mode = \"steady\": what follows them is reckoned from means over a step");
     if (d->model == PW_POWER_OFF &&
         (d->governor != PW_GOVERNOR_DEFAULT || d->mode != PW_POWER_STEADY || !isnan(d->temperature_C) || d->die_classes != 1 ||
          d->supplies || d->breaker || d->battery || d->events.count))
