@@ -62,7 +62,10 @@ pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, con
     if (!machine->power_loop) return pw_session_run(&config, job, arena, result, error);
     bool happens = pw_power_has_events(machine->power_desc);
     pw_session_config calm = config; /* listeners hear the run with its events alone */
-    if (happens) calm.sink_count = 0;
+    if (happens) {
+        calm.sink_count = 0;
+        pw_power_loop_keep(machine->power_loop);
+    }
     PW_TRY(pw_power_loop_run(machine->power_loop, happens ? &calm : &config, job, arena, result, &machine->power, error));
     machine->clock_ratio = machine->power.clock_ratio;
     if (!happens) return PW_OK;

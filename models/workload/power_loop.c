@@ -41,6 +41,7 @@ typedef struct group {
 } group;
 
 struct pw_power_loop {
+    bool keeps;               /* loads, for what happens to supplies */
     pw_allocator allocator;
     pw_arena *arena;
     pw_gpu_power *model;
@@ -218,6 +219,7 @@ static double kept_time(void *context, double clock_ratio) {
     return kept->span_s[i] + (at - i) * (kept->span_s[i + 1] - kept->span_s[i]);
 }
 
+void pw_power_loop_keep(pw_power_loop *loop) { loop->keeps = true; }
 uint32_t pw_power_loop_groups(const pw_power_loop *loop) { return loop->group_count; }
 double pw_power_loop_clock(const pw_power_loop *loop, uint32_t number) { return loop->groups[number].clock_ratio; }
 const pw_gpu_power *pw_power_loop_model(const pw_power_loop *loop) { return loop->model; }
@@ -243,7 +245,7 @@ static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, 
                              .span_s = effort.span_s > 0 ? effort.span_s : 1};
     }
     load.work.busy_s = load.span_s; /* a cap sees pauses as they are averaged, and nothing else */
-    keep_load(loop, &load, &of->load);
+    if (loop->keeps) keep_load(loop, &load, &of->load);
     of->settled = pw_gpu_power_settle(loop->model, &load, &loop->limits, of->temperature_C, loop->dies[of->die_class]);
     of->class = class;
     of->next = of->settled.mean_ratio;

@@ -56,6 +56,8 @@ void pw_power_loop_destroy(pw_power_loop *loop); /* NULL is fine */
 /* Runs the job until clocks hold, then, when somebody listens or it runs beside others, once more at those. */
 pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config, const pw_job *job, pw_arena *arena,
                             pw_session_result *result, pw_power_result *power, pw_error *error);
+/* Call before the run when the next ones will be asked. */
+void pw_power_loop_keep(pw_power_loop *loop);
 /* After a run, for what happens to the supply of nodes (power_events.h): the job's clock groups, the clock that one holds, and where its
  * GPUs settle with the same load under a power cap (0: as said) or the power brake. watts: means while they compute. */
 uint32_t pw_power_loop_groups(const pw_power_loop *loop);
