@@ -126,7 +126,45 @@
 ---@field profile? string A row of gpu-power-profiles, e.g. "max-q-training"; for governor = "profile".
 ---@field temperature? podwright.quantity Temperature of the GPU dies; left out: that at which their parameters were fitted.
 ---@field die_classes? integer Dies that differ, in so many classes, drawn from the seed; 1: all alike, and variability holds how much the slowest loses.
+---@field supplies? podwright.supplies Power supplies of a node; left out: as the catalogue has them, when something happens to them.
+---@field breaker? podwright.breaker The breaker of a rack on each feed; left out: none.
+---@field battery? podwright.battery The battery of each feed; left out: none.
+---@field events? podwright.power_event[] What happens to feeds, supplies, breakers and mains in the run.
 ---@overload fun(fields: table): podwright.power
+
+---@class podwright.supplies The power supplies of a node
+---@field units? integer Power supplies of a node; 0: as the catalogue has them.
+---@field unit_power? podwright.quantity Rated output of one; left out: as the catalogue has it.
+---@field redundancy? string "N", "N+1", "2N", or "4+2": four of six are needed; left out: as the catalogue has it.
+---@field feeds? integer Feeds that the supplies hang on, in blocks of equal size; 0: two, or one for a single supply.
+---@field kind? string A row of supply-units: hold-up, overload, brake.
+---@field efficiency? string A curve of supply-efficiency; left out: that of the kind.
+---@field cold_share? number Cold redundancy: supplies stand by while the others stay below this load share; 0: all share the load.
+---@field node_power? podwright.quantity The most that a node may draw; left out: the server's rated power.
+---@field guard? "rated"|"draw" What must be left for a node to go on unbraked: rated: the most that it may draw, as firmware checks it; draw: what it draws.
+---@field after_brake? "cap"|"stay" What follows the power brake: cap: caps of the GPUs that fit into what is left; stay: the brake, until everything is back.
+---@field settle? podwright.quantity From the brake to the caps; left out: that of the kind.
+---@field restore? podwright.quantity From the return of input to full clocks; left out: that of the kind.
+---@overload fun(fields: table): podwright.supplies
+
+---@class podwright.breaker The breaker that a rack has on each feed
+---@field kind? string A row of breakers: its trip curve.
+---@field power podwright.quantity Rated power.
+---@field nodes integer Nodes of a rack, which hang on one breaker of each feed.
+---@overload fun(fields: table): podwright.breaker
+
+---@class podwright.battery The battery of the uninterruptible supply of each feed
+---@field kind? string A row of power-batteries: store, start of generators.
+---@field power podwright.quantity Rated output, of all nodes on one feed.
+---@overload fun(fields: table): podwright.battery
+
+---@class podwright.power_event A part of the power supply that is away for a while
+---@field what string "feed a", "supply 3", "breaker b", "mains" or "mains a".
+---@field at podwright.quantity When it goes, from the start of the run.
+---@field lasts? podwright.quantity How long it is away; left out: for good.
+---@field node? integer The first node that it takes away from, counted from 0; -1: all nodes. A breaker is that of the node's rack.
+---@field nodes? integer How many nodes from that one on.
+---@overload fun(fields: table): podwright.power_event
 
 ---@class podwright.cooling How the GPUs of a cluster are cooled.
 ---@field kind? "auto"|"air"|"cold_plate"|"immersion"|"refrigerant" how GPUs give off their heat; auto: as such GPUs are usually sold
@@ -675,6 +713,22 @@ function o.communication(fields) end
 ---@param fields podwright.power|string a table of fields, or a name
 ---@return podwright.power
 function o.power(fields) end
+---The power supplies of a node
+---@param fields podwright.supplies|string a table of fields, or a name
+---@return podwright.supplies
+function o.supplies(fields) end
+---The breaker that a rack has on each feed
+---@param fields podwright.breaker|string a table of fields, or a name
+---@return podwright.breaker
+function o.breaker(fields) end
+---The battery of the uninterruptible supply of each feed
+---@param fields podwright.battery|string a table of fields, or a name
+---@return podwright.battery
+function o.battery(fields) end
+---A part of the power supply that is away for a while
+---@param fields podwright.power_event|string a table of fields, or a name
+---@return podwright.power_event
+function o.power_event(fields) end
 ---How the GPUs of a cluster are cooled.
 ---@param fields podwright.cooling|string a table of fields, or a name
 ---@return podwright.cooling

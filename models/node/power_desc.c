@@ -6,6 +6,7 @@
 static const char *const model_names[] = {"on", "off", NULL};
 static const char *const governor_names[] = {"default", "fixed", "cap", "profile", NULL};
 static const char *const mode_names[] = {"steady", "dynamic", NULL};
+static const pw_field event_item = {"power_event", PW_FIELD_ONE_OF, .kinds = pw_power_event_kinds, .text = "An event."};
 #define AT(field) offsetof(pw_power_desc, field)
 static const pw_field fields[] = {
     {"model", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(model), 0, 0, "on", model_names, NULL,
@@ -23,6 +24,12 @@ static const pw_field fields[] = {
      "Temperature of the GPU dies; left out: that at which their parameters were fitted."},
     {"die_classes", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(die_classes), 1, 16, "1", NULL, NULL,
      "Dies that differ, in so many classes, drawn from the seed; 1: all alike, and variability holds how much the slowest loses."},
+    {"supplies", PW_FIELD_POINTER, PW_UNIT_NONE, AT(supplies), 0, 0, "", NULL, &pw_supplies_kind,
+     "Power supplies of a node; left out: as the catalogue has them, when something happens to them."},
+    {"breaker", PW_FIELD_POINTER, PW_UNIT_NONE, AT(breaker), 0, 0, "", NULL, &pw_breaker_kind, "The breaker of a rack on each feed; left out: none."},
+    {"battery", PW_FIELD_POINTER, PW_UNIT_NONE, AT(battery), 0, 0, "", NULL, &pw_battery_kind, "The battery of each feed; left out: none."},
+    {"events", PW_FIELD_LIST, PW_UNIT_NONE, AT(events), 1, 64, "", .item = &event_item,
+     .text = "What happens to feeds, supplies, breakers and mains in the run."},
     {NULL}};
 #undef AT
 
@@ -41,8 +48,12 @@ static pw_status check(const void *description, const char *file, int line, pw_e
             return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "power.governor = \"%s\" needs power.%s", governor_names[d->governor],
                            values[i].name);
     }
+    if (d->mode == PW_POWER_DYNAMIC && (d->supplies || d->breaker || d->battery || d->events.count))
+        return pw_fail(error, PW_BAD_INPUT, file, line, "take mode = \"steady\"",
+                       "power.supplies, breaker, battery and events need power.mode = \"steady\": what follows them is reckoned from means over a step");
     if (d->model == PW_POWER_OFF &&
-        (d->governor != PW_GOVERNOR_DEFAULT || d->mode != PW_POWER_STEADY || !isnan(d->temperature_C) || d->die_classes != 1))
+        (d->governor != PW_GOVERNOR_DEFAULT || d->mode != PW_POWER_STEADY || !isnan(d->temperature_C) || d->die_classes != 1 ||
+         d->supplies || d->breaker || d->battery || d->events.count))
         return pw_fail(error, PW_BAD_INPUT, file, line, "leave the other fields out, or say model = \"on\"",
                        "power.model = \"off\" reads no other field");
     return PW_OK;

@@ -88,6 +88,12 @@ static void enter(pw_feeds *p, uint32_t number, bool is_mode, const char *format
     p->log[p->log_count++] = entry;
 }
 
+/* About all boxes. */
+static void enter_for_all(pw_feeds *p, int feed, const char *what) {
+    enter(p, 0, false, "feed %c: %s", 'a' + feed, what);
+    if (p->log_count) p->log[p->log_count - 1].boxes = p->config.boxes;
+}
+
 /* ---- watts ---- */
 
 static uint32_t rack_of(const pw_feeds *p, uint32_t number) { return p->config.boxes_per_rack ? number / p->config.boxes_per_rack : 0; }
@@ -291,13 +297,15 @@ static void on_trip(pw_sim *sim, void *object, uint64_t which) {
     account(p);
     pw_breaker_open(&p->breakers[which], pw_sim_seconds(sim));
     enter(p, first, false, "breaker %c of rack %u trips", 'a' + feed, (unsigned)rack);
+    if (p->log_count) p->log[p->log_count - 1].boxes = first + p->config.boxes_per_rack > p->config.boxes ? p->config.boxes - first : p->config.boxes_per_rack;
     update_range(p, first, p->config.boxes_per_rack);
+    if (p->log_count) p->log[p->log_count - 1].capacity_W = p->boxes[first].now.capacity_W;
 }
 
 static void set_dead(pw_feeds *p, int feed, bool dead, const char *why) {
     if (p->dead[feed] == dead) return;
     p->dead[feed] = dead;
-    enter(p, 0, false, "feed %c: %s", 'a' + feed, why);
+    enter_for_all(p, feed, why);
     update_range(p, 0, p->config.boxes);
 }
 
@@ -314,7 +322,7 @@ static void on_generators(pw_sim *sim, void *object, uint64_t feed) {
     account(p);
     pw_battery_set(&p->batteries[feed], pw_sim_seconds(sim), true, pw_feeds_feed_W(p, (int)feed));
     cancel(p, &p->empty[feed]);
-    enter(p, 0, false, "feed %c: generators carry it", 'a' + (int)feed);
+    enter_for_all(p, (int)feed, "generators carry it");
     set_dead(p, (int)feed, false, "on again");
     load_batteries(p);
 }
@@ -326,18 +334,18 @@ static void take_mains(pw_feeds *p, int feed, bool away) {
     if (had == has) return;
     account(p);
     if (!p->config.battery) {
-        set_dead(p, feed, !has, has ? "the mains are back" : "the mains are lost");
+        set_dead(p, feed, !has, has ? "the mains are back" : "mains lost");
         return;
     }
     double now_s = pw_sim_seconds(p->config.sim);
     pw_battery *battery = &p->batteries[feed];
     if (has) {
         cancel(p, &p->generators[feed]);
-        enter(p, 0, false, "feed %c: the mains are back", 'a' + feed);
+        enter_for_all(p, feed, "the mains are back");
         pw_battery_set(battery, now_s, true, pw_feeds_feed_W(p, feed));
         set_dead(p, feed, false, "on again");
     } else {
-        enter(p, 0, false, "feed %c: the mains are lost, on battery", 'a' + feed);
+        enter_for_all(p, feed, "mains lost, on battery");
         pw_battery_set(battery, now_s, false, pw_feeds_feed_W(p, feed));
         plan(p, &p->generators[feed], battery->start_s, on_generators, (uint64_t)feed);
     }
@@ -347,11 +355,12 @@ static void take_mains(pw_feeds *p, int feed, bool away) {
 /* ---- events ---- */
 
 static void take(pw_feeds *p, const pw_feed_event *e, bool away) {
+    size_t entries = p->log_count;
     account(p);
     for (int f = 0; e->part == PW_PART_MAINS && f < p->config.group.feeds; f++)
         if (e->index < 0 || e->index == f) take_mains(p, f, away);
-    if (e->part == PW_PART_MAINS) return;
-    for (uint32_t i = e->first_box; i < e->first_box + e->boxes && i < p->config.boxes; i++) {
+    uint32_t end = e->part == PW_PART_MAINS ? 0 : e->first_box + e->boxes;
+    for (uint32_t i = e->first_box; i < end && i < p->config.boxes; i++) {
         box *b = &p->boxes[i];
         uint8_t *count = e->part == PW_PART_FEED ? &b->feed_events[e->index] : &b->unit_events[e->index];
         pw_breaker *breaker = breaker_of(p, rack_of(p, i), e->index);
@@ -374,7 +383,8 @@ static void take(pw_feeds *p, const pw_feed_event *e, bool away) {
         first = rack_of(p, first) * p->config.boxes_per_rack;
         count = (rack_of(p, e->first_box + e->boxes - 1) + 1) * p->config.boxes_per_rack - first;
     }
-    update_range(p, first, count);
+    if (e->part != PW_PART_MAINS) update_range(p, first, count);
+    for (; entries < p->log_count; entries++) p->log[entries].capacity_W = p->boxes[p->log[entries].first_box].now.capacity_W;
 }
 
 static void on_away(pw_sim *sim, void *object, uint64_t number) {

@@ -50,7 +50,7 @@ typedef struct pw_feed_entry {   /* of the log, in order of time; equal entries 
     uint32_t first_box, boxes;
     bool is_mode;                /* boxes changed what they do: mode */
     pw_box_mode mode;
-    double capacity_W;
+    double capacity_W;           /* left to the first of them, after it */
 } pw_feed_entry;
 
 typedef struct pw_feed_config {

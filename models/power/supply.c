@@ -139,6 +139,8 @@ static pw_status read_kind(const pw_catalogue *catalogue, const char *kind, cons
     PW_TRY(pw_table_amount_of(table, row, "overload_for", &group->overload_s, error));
     PW_TRY(pw_table_amount_of(table, row, "standby", &group->standby_W, error));
     PW_TRY(pw_table_amount_of(table, row, "brake", &group->brake_s, error));
+    PW_TRY(pw_table_amount_of(table, row, "settle", &group->settle_s, error));
+    PW_TRY(pw_table_amount_of(table, row, "restore", &group->restore_s, error));
     if (group->overload < 1) return bad_row(table, row, NULL, error, "overload is below the rated power");
     return PW_OK;
 }
@@ -175,18 +177,30 @@ pw_status pw_supply_group_make(const pw_catalogue *catalogue, const char *kind, 
     return PW_OK;
 }
 
-pw_status pw_supply_group_of_server(const pw_catalogue *catalogue, const char *server, pw_supply_group *group, pw_error *error) {
+pw_status pw_supply_of_server(const pw_catalogue *catalogue, const char *server, int *units, double *unit_W, const char **redundancy,
+                              double *rated_W, pw_error *error) {
     const pw_table *table;
     PW_TRY(pw_catalogue_need(catalogue, "servers", &table, error));
     int found = pw_table_find_row(table, server);
     if (found < 0) return pw_fail(error, PW_NOT_FOUND, NULL, 0, pw_table_nearest(table, server), "no server '%s'", server);
     size_t row = (size_t)found;
-    double units = pw_table_number_of(table, row, "power_supplies"), unit_W = pw_table_number_of(table, row, "power_supply");
-    const char *redundancy = pw_table_text_of(table, row, "power_supply_redundancy");
-    if (!(units >= 1 && units <= PW_SUPPLY_UNITS) || !(unit_W > 0) || !needed_of(redundancy, (int)units))
-        return pw_fail(error, PW_UNSUPPORTED, pw_table_file(table), pw_table_line(table, row), "say units, power, redundancy and feeds",
-                       "the catalogue does not say how '%s' is supplied", pw_table_text_at(table, row, 0));
-    return pw_supply_group_make(catalogue, "server", NULL, unit_W, (int)units, redundancy, units > 1 ? 2 : 1, group, error);
+    double count = pw_table_number_of(table, row, "power_supplies"), power_W = pw_table_number_of(table, row, "power_supply");
+    const char *words = pw_table_text_of(table, row, "power_supply_redundancy");
+    *units = count >= 1 && count <= PW_SUPPLY_UNITS ? (int)count : 0;
+    *unit_W = power_W > 0 ? power_W : 0;
+    *redundancy = *units && needed_of(words, *units) ? words : "";
+    *rated_W = pw_table_number_of(table, row, "rated_max");
+    return PW_OK;
+}
+
+pw_status pw_supply_group_of_server(const pw_catalogue *catalogue, const char *server, pw_supply_group *group, pw_error *error) {
+    int units = 0;
+    double unit_W = 0, rated_W;
+    const char *redundancy = "";
+    PW_TRY(pw_supply_of_server(catalogue, server, &units, &unit_W, &redundancy, &rated_W, error));
+    if (!units || !(unit_W > 0) || !*redundancy)
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "say units, power, redundancy and feeds", "the catalogue does not say how '%s' is supplied", server);
+    return pw_supply_group_make(catalogue, "server", NULL, unit_W, units, redundancy, units > 1 ? 2 : 1, group, error);
 }
 
 static bool is_lost(const pw_supply_group *group, pw_supply_state state, int unit) {

@@ -51,6 +51,7 @@ typedef struct pw_supply_group {
     double hold_up_s;                 /* a unit at full load goes on so long without input */
     double overload, overload_s;      /* load share that a unit bears for a while, and how long */
     double brake_s;                   /* from the loss of input to GPUs that have slowed down */
+    double settle_s, restore_s;       /* from there to caps; from the return of input to full power */
 } pw_supply_group;
 
 /* kind: a row of supply-units; curve NULL: that row's. redundancy: "N" or "none" (all units are needed), "N+1", "N+2", "2N" or "N+N" (half
@@ -58,7 +59,10 @@ typedef struct pw_supply_group {
  * else. */
 pw_status pw_supply_group_make(const pw_catalogue *catalogue, const char *kind, const char *curve, double unit_W, int units,
                                const char *redundancy, int feeds, pw_supply_group *group, pw_error *error);
-/* As the row of servers says, on two feeds (one when units are single). PW_UNSUPPORTED when the row does not say its supplies in
+/* What the row of servers says: units and unit_W 0 and redundancy "" when it does not, or not in these words. PW_NOT_FOUND: no such row. */
+pw_status pw_supply_of_server(const pw_catalogue *catalogue, const char *server, int *units, double *unit_W, const char **redundancy,
+                              double *rated_W, pw_error *error);
+/* As that row says, on two feeds (one when units are single). PW_UNSUPPORTED when the row does not say its supplies in
  * these words. */
 pw_status pw_supply_group_of_server(const pw_catalogue *catalogue, const char *server, pw_supply_group *group, pw_error *error);
 

@@ -6,7 +6,8 @@
 
 pw_status pw_machine_open(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster_desc *desc,
                           pw_machine *machine, pw_error *error) {
-    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription, .power_desc = desc->power};
+    *machine = (pw_machine){.clock_ratio = 1, .oversubscription = desc->network.oversubscription, .power_desc = desc->power,
+                            .catalogue = catalogue};
     PW_TRY(pw_cluster_create(allocator, catalogue, desc, &machine->cluster, error));
     return pw_cluster_need_equal(machine->cluster, "a training job", error);
 }
@@ -59,9 +60,20 @@ pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, con
                                       .sink_count = options->sink_count,
                                       .runner = options->runner};
     if (!machine->power_loop) return pw_session_run(&config, job, arena, result, error);
-    PW_TRY(pw_power_loop_run(machine->power_loop, &config, job, arena, result, &machine->power, error));
+    bool happens = pw_power_has_events(machine->power_desc);
+    pw_session_config calm = config; /* listeners hear the run with its events alone */
+    if (happens) {
+        calm.sink_count = 0;
+        pw_power_loop_keep(machine->power_loop);
+    }
+    PW_TRY(pw_power_loop_run(machine->power_loop, happens ? &calm : &config, job, arena, result, &machine->power, error));
     machine->clock_ratio = machine->power.clock_ratio;
-    return PW_OK;
+    if (!happens) return PW_OK;
+    pw_power_events *events = pw_arena_alloc(arena, sizeof *events);
+    if (!events) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for events of power");
+    machine->power.events = events;
+    return pw_power_events_run(machine->power_loop, machine->catalogue, machine->power_desc, &config, job, result->end_s, arena, result,
+                               events, error);
 }
 
 const pw_power_result *pw_machine_power(const pw_machine *machine, pw_arena *arena) {

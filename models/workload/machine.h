@@ -6,7 +6,7 @@
 #define PW_MODELS_WORKLOAD_MACHINE_H
 
 #include "models/workload/notes.h"
-#include "models/workload/power_loop.h"
+#include "models/workload/power_events.h"
 #include "models/workload/session.h"
 #include "models/workload/variability.h"
 
@@ -31,6 +31,7 @@ typedef struct pw_machine {
     double oversubscription;   /* as the description asks */
     double clock_ratio;
     const char *clock_source;  /* where the sustained clock comes from; NULL or "": it was asked for, or nothing is known */
+    const pw_catalogue *catalogue;
     const pw_power_desc *power_desc; /* as the cluster says; NULL: nothing was said */
     pw_power_loop *power_loop;  /* NULL: clocks do not come from power */
     pw_power_result power;      /* of a run with it */

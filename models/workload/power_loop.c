@@ -14,18 +14,26 @@ enum {
     BINS = 512,
     DIES = 1000,   /* drawn to find the means of die classes */
     MOST_CLASSES = 16,
-    MOST_ROUNDS = 80 /* of watts and temperatures */
+    MOST_ROUNDS = 80, /* of watts and temperatures */
+    KEPT = 32      /* clocks at which the time of a load is kept */
 };
 #define FIRST_BIN_S 1e-3
 #define SAME_CLOCK 1e-3 /* relative */
 #define ENERGY_LAW 1e-9
 #define SAME_TEMPERATURE_K 1e-3
 
+/* A load that outlives its run: its time over 1 / clock is all but a straight line between these. */
+typedef struct kept_load {
+    pw_gpu_work work;
+    double per_clock[KEPT], span_s[KEPT];
+} kept_load;
+
 typedef struct group {
     uint32_t program, die_class, seat, gpus;
     double clock_ratio, next; /* of this run; of the next one */
     pw_gpu_settled settled;
     pw_gpu_watts watts;       /* sums over GPUs */
+    kept_load load;
     bool seen;
     double temperature_C;
     uint32_t class;           /* of the executor, that stands for it in this run */
@@ -33,6 +41,7 @@ typedef struct group {
 } group;
 
 struct pw_power_loop {
+    bool keeps;               /* loads, for what happens to supplies */
     pw_allocator allocator;
     pw_arena *arena;
     pw_gpu_power *model;
@@ -193,6 +202,37 @@ static double time_of(void *context, double clock_ratio) {
     return t->overlap * compute_s + t->pauses_s;
 }
 
+static void keep_load(const pw_power_loop *loop, const pw_gpu_load *load, kept_load *kept) {
+    const pw_gpu_power_figures *figures = pw_gpu_power_figures_of(loop->model);
+    double slow = 1 / figures->min_ratio, fast = 1 / figures->boost_ratio;
+    kept->work = load->work;
+    for (int i = 0; i < KEPT; i++) {
+        kept->per_clock[i] = fast + (slow - fast) * i / (KEPT - 1);
+        kept->span_s[i] = load->time_of ? load->time_of(load->context, 1 / kept->per_clock[i]) : load->span_s;
+    }
+}
+
+static double kept_time(void *context, double clock_ratio) {
+    const kept_load *kept = context;
+    double at = (1 / clock_ratio - kept->per_clock[0]) / (kept->per_clock[KEPT - 1] - kept->per_clock[0]) * (KEPT - 1);
+    int i = at < 0 ? 0 : at >= KEPT - 1 ? KEPT - 2 : (int)at;
+    return kept->span_s[i] + (at - i) * (kept->span_s[i + 1] - kept->span_s[i]);
+}
+
+void pw_power_loop_keep(pw_power_loop *loop) { loop->keeps = true; }
+uint32_t pw_power_loop_groups(const pw_power_loop *loop) { return loop->group_count; }
+double pw_power_loop_clock(const pw_power_loop *loop, uint32_t number) { return loop->groups[number].clock_ratio; }
+const pw_gpu_power *pw_power_loop_model(const pw_power_loop *loop) { return loop->model; }
+
+pw_gpu_settled pw_power_loop_settle(const pw_power_loop *loop, uint32_t number, double cap_W, bool brake) {
+    group *of = &loop->groups[number];
+    pw_gpu_load load = {.work = of->load.work, .span_s = kept_time(&of->load, 1), .time_of = kept_time, .context = &of->load};
+    pw_gpu_limits limits = loop->limits;
+    if (cap_W > 0 && (limits.cap_W == 0 || cap_W < limits.cap_W)) limits.cap_W = cap_W;
+    limits.brake = limits.brake || brake;
+    return pw_gpu_power_settle(loop->model, &load, &limits, of->temperature_C, loop->dies[of->die_class]);
+}
+
 static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, uint32_t class, group *of, pw_error *error) {
     pw_effort effort = pw_executor_effort(executor, class);
     double alone_s;
@@ -205,6 +245,7 @@ static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, 
                              .span_s = effort.span_s > 0 ? effort.span_s : 1};
     }
     load.work.busy_s = load.span_s; /* a cap sees pauses as they are averaged, and nothing else */
+    if (loop->keeps) keep_load(loop, &load, &of->load);
     of->settled = pw_gpu_power_settle(loop->model, &load, &loop->limits, of->temperature_C, loop->dies[of->die_class]);
     of->class = class;
     of->next = of->settled.mean_ratio;

@@ -43,6 +43,7 @@ typedef struct pw_power_result {
     const double *bins_W;
     uint32_t bin_count;
     double bin_s;
+    const struct pw_power_events *events; /* power_events.h: what happened to supplies; NULL: nothing was said of them */
 } pw_power_result;
 
 typedef struct pw_power_loop pw_power_loop;
@@ -55,6 +56,14 @@ void pw_power_loop_destroy(pw_power_loop *loop); /* NULL is fine */
 /* Runs the job until clocks hold, then, when somebody listens or it runs beside others, once more at those. */
 pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config, const pw_job *job, pw_arena *arena,
                             pw_session_result *result, pw_power_result *power, pw_error *error);
+/* Call before the run when the next ones will be asked. */
+void pw_power_loop_keep(pw_power_loop *loop);
+/* After a run, for what happens to the supply of nodes (power_events.h): the job's clock groups, the clock that one holds, and where its
+ * GPUs settle with the same load under a power cap (0: as said) or the power brake. watts: means while they compute. */
+uint32_t pw_power_loop_groups(const pw_power_loop *loop);
+double pw_power_loop_clock(const pw_power_loop *loop, uint32_t group);
+pw_gpu_settled pw_power_loop_settle(const pw_power_loop *loop, uint32_t group, double cap_W, bool brake);
+const pw_gpu_power *pw_power_loop_model(const pw_power_loop *loop);
 void pw_power_loop_note(const pw_power_result *power, pw_notes *notes);
 
 #endif

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/workload/power_events.h"
 #include "scenarios/jobs/jobs.h"
 #include "scenarios/report/layout.h"
 
@@ -50,6 +51,37 @@ static void put_row(const pw_power_result *power, const char *program, pw_run_re
     pw_row_figure(result, row, "gpu_clock", clock / gpus, "Hz");
 }
 
+/* The run with what happened to supplies, against the run without. */
+static void put_events(const pw_power_events *events, double reference_Hz, pw_run_result *result) {
+    char a[64], b[64];
+    const pw_supply_flow *flow = &events->flow;
+    pw_result_answer(result, "supplies", "%d of %.4g kW (%d needed) on %d feed%s, each at %.0f %%: a node draws %.4g kW, %.4g kW at the wall, and may draw %.4g kW",
+                     events->group.units, events->group.unit_W / 1e3, events->group.needed, events->group.feeds, events->group.feeds == 1 ? "" : "s",
+                     100 * flow->share, flow->output_W / 1e3, flow->input_W / 1e3, events->node_W / 1e3);
+    pw_result_figure(result, "node_power", flow->output_W, "W");
+    pw_result_figure(result, "node_wall_power", flow->input_W, "W");
+    pw_result_figure(result, "node_braked_power", events->braked_W, "W");
+    pw_result_figure(result, "supply_share", flow->share, "");
+    if (!events->effect_count) return;
+    pw_result_answer(result, "events", "%s longer than the %s without them; %.4g GPU-s under the power brake, %.4g GPU-s slowed by caps of what was left",
+                     pw_layout_seconds(events->run_s - events->calm_s, a, sizeof a), pw_layout_seconds(events->calm_s, b, sizeof b), events->braked_gpu_s,
+                     events->capped_gpu_s);
+    pw_result_figure(result, "calm_s", events->calm_s, "s");
+    pw_result_figure(result, "lost_to_events", events->run_s - events->calm_s, "s");
+    pw_result_figure(result, "hw_power_brake_gpu_s", events->braked_gpu_s, "s");
+    pw_result_figure(result, "sw_power_cap_gpu_s", events->capped_gpu_s, "s");
+    pw_result_note(result, "Power and clocks above are those of the run without the events; beside GPUs: %s.", events->draw_source);
+    pw_happening *h = pw_result_happenings(result, "power_events", events->effect_count);
+    for (uint32_t i = 0; h && i < events->effect_count; i++) {
+        const pw_power_effect *e = &events->effects[i];
+        h[i] = (pw_happening){.at_s = e->at_s, .what = e->what, .effect = e->effect, .first_node = e->first_node, .nodes = e->nodes,
+                              .figures = {{"supplies_left", e->left_W, "W", NULL}}};
+        if (isnan(e->clock_ratio)) continue;
+        h[i].figures[1] = (pw_figure){"gpu_clock", e->clock_ratio * reference_Hz, "Hz", NULL};
+        h[i].figures[2] = (pw_figure){"clock_reason", 0, "", pw_clock_reason_names[e->reason]};
+    }
+}
+
 void pw_job_put_power(const pw_power_result *power, const char *per, double count, pw_run_result *result, pw_result_row *rows,
                       uint32_t row_count) {
     char a[64], b[64] = "";
@@ -73,6 +105,7 @@ void pw_job_put_power(const pw_power_result *power, const char *per, double coun
         snprintf(name, sizeof name, "gpu_energy_per_%s", per);
         pw_result_figure(result, name, power->energy_J / count, "J");
     }
+    if (power->events) put_events(power->events, power->reference_Hz, result);
     const char *last = NULL;
     for (uint32_t g = 0, row = 0; rows && g < power->group_count && row < row_count; g++) {
         if (power->groups[g].program == last) continue;

@@ -87,6 +87,14 @@ pw_result_row *pw_result_rows(pw_run_result *result, const char *word, uint32_t 
     return result->rows;
 }
 
+pw_happening *pw_result_happenings(pw_run_result *result, const char *word, uint32_t count) {
+    result->happening_word = keep(result, word);
+    result->happenings = result->is_out_of_memory ? NULL : pw_arena_alloc(result->arena, (count + (size_t)1) * sizeof *result->happenings);
+    if (!result->happenings) result->is_out_of_memory = true;
+    result->happening_count = result->happenings ? count : 0;
+    return result->happenings;
+}
+
 pw_status pw_result_finish(const pw_run_result *result, pw_error *error) {
     return result->is_out_of_memory ? pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left for the report") : PW_OK;
 }

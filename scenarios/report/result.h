@@ -26,7 +26,7 @@ typedef struct pw_figure {
     const char *text; /* not NULL: a word instead of a number, for JSON alone */
 } pw_figure;
 
-enum { PW_RESULT_LINES = 16, PW_RESULT_FIGURES = 160, PW_ROW_FIGURES = 8, PW_ROW_MEMORY = 12 };
+enum { PW_RESULT_LINES = 16, PW_RESULT_FIGURES = 160, PW_ROW_FIGURES = 8, PW_ROW_MEMORY = 12, PW_HAPPENING_FIGURES = 3 };
 
 /* One program: a pipeline stage, a worker, a server. Times are means over its ranks. */
 typedef struct pw_result_row {
@@ -51,6 +51,14 @@ typedef struct pw_series {
     const double *values;        /* row after row; NaN: empty */
 } pw_series;
 
+/* Something that happened while the job ran. */
+typedef struct pw_happening {
+    double at_s;
+    const char *what, *effect; /* "feed a lost", "GPUs at 990 MHz" */
+    uint32_t first_node, nodes;
+    pw_figure figures[PW_HAPPENING_FIGURES]; /* more for programs: "gpu_clock"; name NULL: no more */
+} pw_happening;
+
 typedef struct pw_run_result {
     pw_arena *arena; /* of everything here; set by the caller, all else zero */
     bool is_out_of_memory;
@@ -64,6 +72,9 @@ typedef struct pw_run_result {
     const char *row_word; /* "stage": JSON key stages, CSV stage.0.compute */
     pw_result_row *rows;
     uint32_t row_count;
+    pw_happening *happenings; /* in order of time */
+    uint32_t happening_count;
+    const char *happening_word; /* "power_events": JSON key */
     bool bare_rows; /* rows are no programs: they have figures but no times */
     const char *const *notes;
     uint32_t note_count, note_capacity;
@@ -83,6 +94,8 @@ void pw_result_note(pw_run_result *result, const char *format, ...) __attribute_
 pw_result_row *pw_result_rows(pw_run_result *result, const char *word, uint32_t count);
 void pw_row_figure(pw_run_result *result, pw_result_row *row, const char *name, double value, const char *unit);
 void pw_row_memory(pw_run_result *result, pw_result_row *row, const char *use, double bytes);
+/* Room for `count` happenings, all zero, to be filled with texts that outlive the result; NULL when memory is out. word: "power_events". */
+pw_happening *pw_result_happenings(pw_run_result *result, const char *word, uint32_t count);
 pw_status pw_result_finish(const pw_run_result *result, pw_error *error);
 
 #endif

@@ -132,6 +132,21 @@ static void put_rows(const pw_run_result *result, pw_file *file) {
     }
 }
 
+static void put_happenings(const pw_run_result *result, pw_file *file) {
+    char when[64], where[64];
+    int width = 0;
+    if (!result->happening_count) return;
+    for (uint32_t i = 0; i < result->happening_count; i++)
+        if ((int)strlen(result->happenings[i].what) > width) width = (int)strlen(result->happenings[i].what);
+    pw_file_text(file, "\n  what happened\n");
+    for (uint32_t i = 0; i < result->happening_count; i++) {
+        const pw_happening *h = &result->happenings[i];
+        if (h->nodes == 1) snprintf(where, sizeof where, "node %" PRIu32, h->first_node);
+        else snprintf(where, sizeof where, "%" PRIu32 " nodes from %" PRIu32, h->nodes, h->first_node);
+        pw_file_print(file, "    %10s  %-*s  %-16s %s\n", pw_layout_seconds(h->at_s, when, sizeof when), width, h->what, where, h->effect);
+    }
+}
+
 static void accuracy_text(const pw_run_report *r, char *text, size_t size) {
     const pw_accuracy *accuracy = &r->accuracy;
     if (!accuracy->source) {
@@ -178,6 +193,7 @@ void pw_report_result_text(const pw_run_result *result, bool long_notes, pw_file
     put_memory(result, file);
     put_blame(result, file);
     put_rows(result, file);
+    put_happenings(result, file);
     put_notes(result, long_notes, file);
 }
 
@@ -243,6 +259,21 @@ void pw_report_result_json(pw_json *json, const pw_run_result *result) {
         snprintf(plural_word, sizeof plural_word, "%s%s", result->row_word, "s");
         pw_json_array(json, plural_word);
         for (uint32_t i = 0; i < result->row_count; i++) json_row(json, result, i);
+        pw_json_end(json);
+    }
+    if (result->happening_word) {
+        pw_json_array(json, result->happening_word);
+        for (uint32_t i = 0; i < result->happening_count; i++) {
+            const pw_happening *h = &result->happenings[i];
+            pw_json_object(json, NULL);
+            pw_json_number(json, "at_s", h->at_s);
+            pw_json_text(json, "what", h->what);
+            pw_json_text(json, "effect", h->effect);
+            pw_json_integer(json, "first_node", h->first_node);
+            pw_json_integer(json, "nodes", h->nodes);
+            for (int f = 0; f < PW_HAPPENING_FIGURES && h->figures[f].name; f++) json_figures(json, &h->figures[f], 1);
+            pw_json_end(json);
+        }
         pw_json_end(json);
     }
     pw_json_array(json, "notes");
@@ -333,5 +364,15 @@ void pw_report_run_csv(const pw_run_report *r, pw_file *file) {
         csv_line(file, name, result->parts[i].seconds, "s");
     }
     for (uint32_t i = 0; i < result->row_count; i++) csv_row(file, result, i);
+    for (uint32_t i = 0; i < result->happening_count; i++) {
+        const pw_happening *h = &result->happenings[i];
+        snprintf(name, sizeof name, "%.40s.%" PRIu32 ".%.60s.at", result->happening_word, i, h->what);
+        csv_line(file, name, h->at_s, "s");
+        for (int f = 0; f < PW_HAPPENING_FIGURES && h->figures[f].name; f++) {
+            if (h->figures[f].text) continue;
+            snprintf(name, sizeof name, "%.40s.%" PRIu32 ".%.60s.%.30s", result->happening_word, i, h->what, h->figures[f].name);
+            csv_line(file, name, h->figures[f].value, h->figures[f].unit);
+        }
+    }
     csv_line(file, "seed", (double)r->seed, "");
 }

@@ -176,7 +176,7 @@ PW_TEST(batteries_bridge_until_generators) {
     pw_feed_event event = {.at_s = 100, .lasts_s = 3600, .part = PW_PART_MAINS, .index = -1};
     run(&r, &config, &event, 1);
     PW_EXPECT_INT(r.count, 0);
-    PW_EXPECT(logged(&r, "feed a: the mains are lost, on battery", 100) && logged(&r, "feed b: generators carry it", 115));
+    PW_EXPECT(logged(&r, "feed a: mains lost, on battery", 100) && logged(&r, "feed b: generators carry it", 115));
     end(&r);
     r = (rig){0};
     config = dgx(&r, 3);
