@@ -106,10 +106,11 @@ static void put_budget(const budget *b, const pw_cluster_part *part, pw_file *fi
     }
     for (int column = 0; column < COLUMNS; column++) row[column] = b->watts[column].supply_loss_W;
     if (row[ALL] > 0) put_row(file, "loss of the supplies", row);
+    bool has_supplies = row[ALL] > 0; /* else they stand in the rack */
     for (int column = 0; column < COLUMNS; column++) row[column] = b->watts[column].wall_W;
-    put_row(file, "at the wall", row);
+    put_row(file, has_supplies ? "at the wall" : "from the rack's supplies", row);
     char rated[32];
-    pw_file_print(file, "  %s is rated %s W", part->server, pw_layout_count((int64_t)(b->rated_W + 0.5), rated, sizeof rated));
+    pw_file_print(file, "  the maker of %s says %s W at most", part->server, pw_layout_count((int64_t)(b->rated_W + 0.5), rated, sizeof rated));
     if (b->optics) pw_file_print(file, "; transceivers of %.60s", b->optics);
     pw_file_text(file, "\n");
 }

@@ -29,6 +29,20 @@ PW_TEST(every_server_on_file_can_be_built_and_draws_more_at_work_than_idle) {
     }
 }
 
+PW_TEST(parts_at_their_most_add_up_to_what_makers_rate) {
+    static const char *const servers[] = {"DGX-1 V100", "DGX-2", "DGX A100 640GB", "DGX H100", "DGX B200", "MI300X 8-OAM platform",
+                                          "Frontier node (Cray EX235a)"};
+    for (size_t i = 0; i < sizeof servers / sizeof *servers; i++) {
+        pw_node_power *model = node_of(servers[i]);
+        const pw_device *gpu;
+        pw_error error = {0};
+        must(pw_catalogue_device(catalogue(), pw_node_power_gpu(model), &gpu, &error), &error);
+        pw_node_load most = {.gpu_W = pw_node_power_gpus(model) * gpu->tdp_W, .host = 1, .scaleup = 1, .network = 1, .drives = 1, .fan_speed = 1};
+        PW_EXPECT_NEAR(pw_node_power_at(model, &most).wall_W, pw_node_power_rated_W(model), 0.12);
+        pw_node_power_destroy(model);
+    }
+}
+
 PW_TEST(no_node_draws_less_than_its_parts) {
     pw_node_power *model = node_of("DGX H100");
     pw_node_load load = busy(5600);
