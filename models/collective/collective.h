@@ -125,6 +125,9 @@ const char *pw_collectives_provenance(const pw_collectives *collectives);
 
 bool pw_collectives_calibrated(const pw_collectives *collectives);
 
+/* What takes long ends with PW_INTERRUPTED when *interrupt is not 0 (NULL: never). */
+void pw_collectives_watch(pw_collectives *collectives, const volatile int *interrupt);
+
 /* An algorithm (PW_ALGORITHM_AUTO: whichever auto finds) with options of its own gets a number above those of the table,
  * which operations name and costs return. Options are copied; matrix and custom must outlive the object. Errors: options
  * out of range. */
