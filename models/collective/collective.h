@@ -112,6 +112,7 @@ typedef struct pw_algorithm {
 extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct, ... */
 #define PW_ALGORITHM_PIECES 8u /* without other word; halves and rails of a tree are cut so each. Runs by messages: pw_collective_pieces */
 extern const char *const pw_algorithm_names[];  /* "auto", then the table's, NULL-terminated */
+extern const char *const pw_algorithm_choices[]; /* the same without the last, custom, which needs steps of its own */
 #define PW_ALGORITHM_AUTO (-1)
 
 typedef struct pw_collectives pw_collectives;
