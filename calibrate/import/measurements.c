@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/text.h"
+
 enum { LONGEST = 400 };
 
 typedef struct writer {
@@ -49,6 +51,17 @@ static const char *find_gpu(const writer *w, const pw_log_table *table) {
     return name;
 }
 
+/* Words of a log go into the CSV as they are: they must be text. */
+static bool is_text(const char *words) {
+    for (size_t length; words && *words; words += length)
+        if ((length = pw_text_character(words)) == 0) return false;
+    return true;
+}
+
+static bool are_texts(const writer *w, const pw_log_table *table) {
+    return is_text(w->name) && is_text(table->gpu) && is_text(table->library) && is_text(table->library_version) && is_text(table->network);
+}
+
 /* False, after telling why, when the table cannot become measurements. */
 static bool identify(const writer *w, const pw_log_table *table, identity *is) {
     is->kind = w->labels->kind != PW_LOG_UNKNOWN ? w->labels->kind : table->kind;
@@ -63,6 +76,7 @@ static bool identify(const writer *w, const pw_log_table *table, identity *is) {
     else if (!told && table->uneven) why = "nodes have different numbers of ranks";
     else if (is->nodes * (uint64_t)is->per_node < 2) why = "a single rank communicates with nobody";
     else if (table->mixed_gpus && !w->labels->gpu) why = "the ranks have GPUs of several types";
+    else if (!are_texts(w, table)) why = "a name in it (of the file, GPU, library or network) is no UTF-8 text";
     else if (told && table->group_ranks && is->nodes * (uint64_t)is->per_node != table->group_ranks)
         why = "--nodes and --gpus-per-node do not give the ranks that the log lists";
     if (why) say(w, table->line, "a table of %u rows is left out: %s", table->row_count, why);
@@ -167,6 +181,7 @@ static void write_table(writer *w, const pw_log *log, const pw_log_table *table)
     for (uint32_t i = 0; i < table->row_count; i++) {
         const pw_log_row *row = &table->rows[i];
         if (row->size_bytes == 0) left.empty++;
+        else if (!is_text(row->type) || !is_text(row->redop)) say(w, row->line, "left out: the type or operation is no UTF-8 text");
         else if (find_time(w, &known, row, &time, note, &left)) {
             name_rows(w, log, table, row, is.id);
             put_row(w, table, &is, row, time, note);

@@ -43,7 +43,7 @@ typedef struct algorithm_hops {
 #define ALGORITHM_PROVEN(name) ALGORITHM_USUAL(name), .units = name##_units, .carries = name##_carries
 #define ALGORITHM_LOCAL(name) ALGORITHM_PROVEN(name), .touches = name##_touches
 #define ALGORITHM_FORMS(name) .automatic = true, .load = name##_load, .hops = name##_hops
-#define ALGORITHM_MAP(X)                                                                                             \
+#define ALGORITHM_READY_MAP(X)                                                                                       \
     X(ring, "pieces pass from neighbour to neighbour; over several domains one ring per member, each on its own rail", \
       (ALGORITHM_PROVEN(ring), .edges = ring_edges, .touches = ring_touches), (ALGORITHM_FORMS(ring)))                \
     X(tree, "all_reduce: a chain in each domain, two binary trees between domains on half of the message each",       \
@@ -69,8 +69,9 @@ typedef struct algorithm_hops {
     X(hierarchical, "a ring along one dimension after another, and back: domains, or dimensions given",              \
       (ALGORITHM_LOCAL(hierarchical)), ())                                                                          \
     X(sharp, "all_reduce: switches of the network sum what a ring in each domain has reduced",                       \
-      (ALGORITHM_PROVEN(sharp)), ())                                                                                 \
-    X(custom, "steps written in a scenario", (ALGORITHM_PROVEN(custom)), ())
+      (ALGORITHM_PROVEN(sharp)), ())
+/* The last one needs steps of its own. */
+#define ALGORITHM_MAP(X) ALGORITHM_READY_MAP(X) X(custom, "steps written in a scenario", (ALGORITHM_PROVEN(custom)), ())
 #define ALGORITHM_TREE_OF_SWITCHES                                                                                   \
     .applies = nvls_tree_applies, .rounds = nvls_rounds, .steps = nvls_steps, .units = nvls_units,                   \
     .carries = nvls_carries, .edges = nvls_edges

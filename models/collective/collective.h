@@ -112,6 +112,7 @@ typedef struct pw_algorithm {
 extern const pw_algorithm pw_algorithm_table[]; /* ends with a NULL name: ring, tree, nvls, direct, ... */
 #define PW_ALGORITHM_PIECES 8u /* without other word; halves and rails of a tree are cut so each. Runs by messages: pw_collective_pieces */
 extern const char *const pw_algorithm_names[];  /* "auto", then the table's, NULL-terminated */
+extern const char *const pw_algorithm_choices[]; /* the same without the last, custom, which needs steps of its own */
 #define PW_ALGORITHM_AUTO (-1)
 
 typedef struct pw_collectives pw_collectives;
@@ -124,6 +125,9 @@ void pw_collectives_destroy(pw_collectives *collectives);
 const char *pw_collectives_provenance(const pw_collectives *collectives);
 
 bool pw_collectives_calibrated(const pw_collectives *collectives);
+
+/* What takes long ends with PW_INTERRUPTED when *interrupt is not 0 (NULL: never). */
+void pw_collectives_watch(pw_collectives *collectives, const volatile int *interrupt);
 
 /* An algorithm (PW_ALGORITHM_AUTO: whichever auto finds) with options of its own gets a number above those of the table,
  * which operations name and costs return. Options are copied; matrix and custom must outlive the object. Errors: options

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/collective/algorithm.h"
 #include "models/collective/collectives_internal.h"
 #include "models/collective/fitting.h"
 
@@ -124,6 +125,13 @@ void pw_collectives_destroy(pw_collectives *collectives) {
     if (collectives->port_of)
         pw_free(allocator, collectives->port_of, (collectives->vertices + 1) * sizeof *collectives->port_of);
     pw_free(allocator, collectives, sizeof *collectives);
+}
+
+void pw_collectives_watch(pw_collectives *collectives, const volatile int *interrupt) { collectives->interrupt = interrupt; }
+
+pw_status collectives_check(const pw_collectives *collectives, pw_error *error) {
+    if (!collectives->interrupt || !*collectives->interrupt) return PW_OK;
+    return pw_fail(error, PW_INTERRUPTED, NULL, 0, NULL, "interrupted");
 }
 
 bool pw_collectives_calibrated(const pw_collectives *collectives) {
@@ -314,12 +322,14 @@ typedef struct load_walk {
     double *mesh_bytes; /* per run of members in one domain, collected to be spread; NULL: by routes */
     const uint32_t *run_of;
     bool chain;         /* from or to one member */
+    uint32_t count;
     pw_status status;
     pw_error *error;
 } load_walk;
 
 static void walk_edge(void *object, const pw_collective_step *step) {
     load_walk *walk = object;
+    if (walk->status == PW_OK && walk->count++ % 1024 == 0) walk->status = collectives_check(walk->collectives, walk->error);
     if (walk->status != PW_OK) return;
     uint32_t from = walk->gpus[step->from], to = walk->gpus[step->to];
     if (walk->mesh_bytes && collectives_domain(walk->collectives, from) == collectives_domain(walk->collectives, to))
@@ -393,7 +403,12 @@ static pw_status collect_loads(const pw_collectives *collectives, pw_collective_
             walk.mesh_bytes = mesh_bytes;
         }
     }
-    if (walk.status == PW_OK) (row->edges ? row->edges : row->steps)(kind, shape, walk_edge, &walk);
+    bool done = false;
+    bool uniform = row->edges == direct_edges && (kind == PW_COLLECTIVE_ALL_TO_ALL || kind == PW_COLLECTIVE_ALL_GATHER ||
+                                                  kind == PW_COLLECTIVE_REDUCE_SCATTER || is_all_reduce(kind));
+    if (walk.status == PW_OK && uniform)
+        walk.status = exchange_loads(collectives, gpus, shape, row->rounds(kind, shape) / (double)members, sum, &done, error);
+    if (walk.status == PW_OK && !done) (row->edges ? row->edges : row->steps)(kind, shape, walk_edge, &walk);
     if (walk.status == PW_OK && mesh) walk.status = spread_mesh(&walk, members, error);
     if (run_of) pw_free(allocator, run_of, members * sizeof *run_of);
     if (mesh_bytes) pw_free(allocator, mesh_bytes, members * sizeof *mesh_bytes);

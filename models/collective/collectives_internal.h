@@ -29,6 +29,7 @@ struct pw_collectives {
     double memory_traffic[PW_COLLECTIVE_KIND_COUNT]; /* HBM bytes per byte of the buffer, many members */
     algorithm_variant **variants; /* [variant_count], numbered after the algorithms of the table */
     size_t variant_count, variant_capacity;
+    const volatile int *interrupt; /* NULL: none */
     char provenance[768];
 };
 
@@ -77,6 +78,15 @@ pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double byt
 void load_sum_add(load_sum *sum, pw_link link, double bytes);
 /* The rate at which all messages run together, in units of their bytes per second; infinity when there are none. */
 double load_sum_rate(const load_sum *sum);
+/* A message's bytes on links of nodes, and through the network from port to port. */
+typedef void network_part_fn(void *object, uint32_t port_a, uint32_t port_b, double bytes);
+pw_status collectives_message_parts(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes, pw_link_load_fn *add,
+                                    network_part_fn *network, void *object, pw_error *error);
+/* exchange.c: every member sends every other `bytes`, where domains and network are regular; *done false: they are not, sum is as it was. */
+pw_status exchange_loads(const pw_collectives *collectives, const uint32_t *gpus, const pw_group_shape *shape, double bytes, load_sum *sum,
+                         bool *done, pw_error *error);
+/* PW_INTERRUPTED once the flag of pw_collectives_watch is set. */
+pw_status collectives_check(const pw_collectives *collectives, pw_error *error);
 /* Payload of the direct links between two GPUs of a mesh; 0 when there is none. */
 pw_status collectives_direct_link(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link *link,
                                   double *bandwidth_Bps, pw_error *error);

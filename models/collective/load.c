@@ -81,6 +81,7 @@ typedef struct message_walk {
     void *object;
     double share;
     const load_sum *before; /* what other messages put on links; NULL: nothing */
+    network_part_fn *network; /* takes what goes through the network instead of its spread; NULL: that */
 } message_walk;
 
 static double bytes_before(void *object, pw_link link) {
@@ -108,6 +109,10 @@ static pw_status walk_path(const pw_collectives *collectives, const pw_path *pat
         port_b = collectives->port_of[info->to]; /* PW_NONE until the last */
     }
     if (port_a == PW_NONE) return PW_OK;
+    if (walk->network) {
+        walk->network(walk->object, port_a, port_b, walk->share);
+        return PW_OK;
+    }
     if (pw_network_spread_loaded(pw_cluster_network(collectives->cluster), port_a, port_b, walk->share, bytes_before,
                                  (void *)walk->before, visit_network, walk) == PW_OK)
         return PW_OK;
@@ -123,12 +128,12 @@ static pw_status collectives_route(const pw_collectives *collectives, uint32_t f
 }
 
 static pw_status walk_message(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes,
-                              pw_link_load_fn *add, void *object, const load_sum *before, pw_error *error) {
+                              pw_link_load_fn *add, void *object, const load_sum *before, network_part_fn *network, pw_error *error) {
     uint32_t ways = 1;
     if (collectives_domain(collectives, from) != collectives_domain(collectives, to))
         ways = pw_cluster_get_part(collectives->cluster, pw_cluster_part_of(collectives->cluster, from)).ports_per_gpu;
     if (ways == 0) ways = 1;
-    message_walk walk = {add, object, bytes / ways, before};
+    message_walk walk = {add, object, bytes / ways, before, network};
     for (uint32_t way = 0; way < ways; way++) {
         pw_path path = {0};
         PW_TRY(collectives_route(collectives, from, to, way, &path, error));
@@ -142,13 +147,18 @@ static void add_to_sum(void *object, pw_link link, double bytes) {
 }
 
 pw_status load_sum_message(load_sum *sum, uint32_t from, uint32_t to, double bytes, pw_error *error) {
-    PW_TRY(walk_message(sum->collectives, from, to, bytes, add_to_sum, sum, sum, error));
+    PW_TRY(walk_message(sum->collectives, from, to, bytes, add_to_sum, sum, sum, NULL, error));
     return sum->failed ? no_memory(error) : PW_OK;
 }
 
 pw_status pw_message_loads(const pw_collectives *collectives, uint32_t from, uint32_t to, pw_link_load_fn *add,
                            void *object, pw_error *error) {
-    return walk_message(collectives, from, to, 1, add, object, NULL, error);
+    return walk_message(collectives, from, to, 1, add, object, NULL, NULL, error);
+}
+
+pw_status collectives_message_parts(const pw_collectives *collectives, uint32_t from, uint32_t to, double bytes, pw_link_load_fn *add,
+                                    network_part_fn *network, void *object, pw_error *error) {
+    return walk_message(collectives, from, to, bytes, add, object, NULL, network, error);
 }
 
 pw_status collectives_message_path(const pw_collectives *collectives, uint32_t from, uint32_t to, double *rate_Bps,

@@ -141,6 +141,7 @@ pw_status collectives_rehearse(const pw_collectives *collectives, int algorithm,
         status = pw_sim_create(&(pw_sim_config){.allocator = a}, &r.sim, error);
         if (status == PW_OK) status = pw_fluid_create(r.sim, false, &r.fluid, error);
         r.failed = !r.member || !r.own || !r.links;
+        if (status == PW_OK && collectives->interrupt) pw_sim_watch(r.sim, collectives->interrupt);
         if (status == PW_OK && !r.failed) status = run(&r, error);
         if (status == PW_OK && !r.failed) *seconds = pw_time_to_seconds(r.end, pw_sim_ticks_per_second(r.sim)) / r.slow;
     }

@@ -32,6 +32,13 @@ const char *const pw_algorithm_names[] = {
 #undef ALGORITHM_NAME
     NULL};
 
+const char *const pw_algorithm_choices[] = {
+    "auto",
+#define ALGORITHM_CHOICE(algorithm, words, functions, forms) #algorithm,
+    ALGORITHM_READY_MAP(ALGORITHM_CHOICE)
+#undef ALGORITHM_CHOICE
+    NULL};
+
 const algorithm_form algorithm_forms[] = {
 #define ALGORITHM_FORM(algorithm, words, functions, forms) {ALGORITHM_LIST forms},
     ALGORITHM_MAP(ALGORITHM_FORM)

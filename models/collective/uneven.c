@@ -15,6 +15,7 @@ typedef struct round_walk {
     load_sum now, all;
     double longest; /* fraction of the longest message inside a domain of a mesh */
     uint32_t round; /* counted from 1; 0: none yet */
+    uint32_t count;
     bool crossing;
     algorithm_figures figures;
     pw_status status;
@@ -34,6 +35,7 @@ static void end_round(round_walk *w) {
 
 static void take(void *object, const pw_collective_step *step) {
     round_walk *w = object;
+    if (w->status == PW_OK && w->count++ % 1024 == 0) w->status = collectives_check(w->collectives, w->error);
     if (w->status != PW_OK) return;
     if (step->round + 1 != w->round) {
         end_round(w);

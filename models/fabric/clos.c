@@ -150,6 +150,81 @@ static void spread_twins(const network_part *part, uint32_t port_a, uint32_t por
     spread_any(part, port_a, port_b, true, visit, object);
 }
 
+/* --- Exchanges: sums over subtrees ------------------------------------------------------------------------------ */
+
+typedef struct exchange_sums { /* out and in of ports below each subtree of a tier; what its own blocks keep from it */
+    double *out, *in, *kept_out, *kept_in;
+} exchange_sums;
+
+static uint32_t subtree_of(const network_part *part, uint32_t t, uint32_t port) { return leaf_of(part, port) / shape_of(part)->tier[t].span; }
+
+/* What stays in a block but would leave a subtree. */
+static void keep_blocks(const network_part *part, uint32_t t, uint32_t block, const double *out, const double *in, exchange_sums *s) {
+    uint32_t ports = part->nodes * part->rails, each = block * part->rails;
+    for (uint32_t first = 0; first < ports; first += each) {
+        uint32_t end = first + each < ports ? first + each : ports;
+        for (uint32_t a = first; a < end; a++) {
+            uint32_t from = subtree_of(part, t, a);
+            for (uint32_t b = first; out[a] > 0 && b < end; b++) {
+                uint32_t to = subtree_of(part, t, b);
+                if (in[b] > 0 && from != to) s->kept_out[from] += out[a] * in[b], s->kept_in[to] += out[a] * in[b];
+            }
+        }
+    }
+}
+
+static void exchange_tier(const network_part *part, uint32_t t, uint32_t block, const double *out, const double *in, exchange_sums *s,
+                          visit_fn *visit, void *object) {
+    const clos_shape *shape = shape_of(part);
+    const clos_tier *tier = &shape->tier[t];
+    uint32_t ports = part->nodes * part->rails, leaves = shape->tier[0].subtrees, sides = t == 0 ? shape->sides : 1;
+    double all_out = 0, all_in = 0;
+    for (uint32_t i = 0; i < leaves; i++) s->out[i] = s->in[i] = s->kept_out[i] = s->kept_in[i] = 0;
+    for (uint32_t p = 0; p < ports; p++) {
+        s->out[subtree_of(part, t, p)] += out[p], s->in[subtree_of(part, t, p)] += in[p];
+        all_out += out[p], all_in += in[p];
+    }
+    keep_blocks(part, t, block, out, in, s);
+    double share = 1.0 / ((double)tier->width * tier->ups * sides);
+    for (uint32_t i = 0; i < leaves; i++) {
+        double up = s->out[i] * (all_in - s->in[i]) - s->kept_out[i], down = s->in[i] * (all_out - s->out[i]) - s->kept_in[i];
+        for (uint32_t side = 0; side < sides && (s->out[i] > 0 || s->in[i] > 0); side++) {
+            visit(object, up_link(tier, i + side, 0, 0), up > 0 ? up * share : 0);
+            visit(object, up_link(tier, i + side, 0, 0) + 1, down > 0 ? down * share : 0);
+        }
+    }
+}
+
+static void exchange_ports(const network_part *part, uint32_t block, const double *out, const double *in, visit_fn *visit, void *object) {
+    const clos_shape *shape = shape_of(part);
+    uint32_t ports = part->nodes * part->rails, each = block * part->rails;
+    double all_out = 0, all_in = 0;
+    for (uint32_t p = 0; p < ports; p++) all_out += out[p], all_in += in[p];
+    for (uint32_t first = 0; first < ports; first += each) {
+        uint32_t end = first + each < ports ? first + each : ports;
+        double here_out = 0, here_in = 0;
+        for (uint32_t p = first; p < end; p++) here_out += out[p], here_in += in[p];
+        for (uint32_t p = first; p < end; p++)
+            for (uint32_t side = 0; side < shape->sides; side++) {
+                visit(object, port_link(shape, p, side), out[p] * (all_in - here_in) / shape->sides);
+                visit(object, port_link(shape, p, side) + 1, in[p] * (all_out - here_out) / shape->sides);
+            }
+    }
+}
+
+static pw_status spread_exchange(const network_part *part, uint32_t block, const double *out, const double *in, visit_fn *visit,
+                                 void *object) {
+    const clos_shape *shape = shape_of(part);
+    size_t leaves = shape->tier[0].subtrees, size = 4 * (leaves + 1) * sizeof(double);
+    double *memory = pw_alloc(part->allocator, size);
+    if (!memory) return PW_NO_MEMORY;
+    exchange_sums sums = {memory, memory + leaves, memory + 2 * leaves, memory + 3 * leaves};
+    exchange_ports(part, block, out, in, visit, object);
+    for (uint32_t t = 0; t + 1 < shape->tiers; t++) exchange_tier(part, t, block, out, in, &sums, visit, object);
+    pw_free(part->allocator, memory, size);
+    return PW_OK;
+}
+
 static pw_twins twins(const network_part *part, pw_link link) {
     const clos_shape *shape = shape_of(part);
     for (uint32_t t = 0; t + 1 < shape->tiers; t++) {
@@ -209,7 +284,7 @@ static pw_network_facts facts(const network_part *part) {
 
 #define CLOS                                                                                                          \
     .folded_clos = true, .destroy = destroy, .route = route, .ways = ways, .static_draw = static_draw, .spread = spread, \
-    .twins = twins, .spread_twins = spread_twins, .place = place, .facts = facts
+    .twins = twins, .spread_twins = spread_twins, .spread_exchange = spread_exchange, .place = place, .facts = facts
 const pw_topology topology_single_switch = {.name = "single_switch", .one_switch = true, .build = build_single,
                                             .uses = USES_OVERSUBSCRIPTION,
                                             .text = "one switch that all ports share, as large as needed", CLOS};

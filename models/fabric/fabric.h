@@ -191,6 +191,12 @@ pw_status pw_network_spread_loaded(const pw_network *network, uint32_t port_a, u
                                    double (*load_bytes)(void *loads, pw_link link), void *loads,
                                    void (*visit)(void *object, pw_link link, double fraction), void *object);
 
+/* The loads of an exchange: every port a sends every port b of another block (block b / block) out[a] in[b] bytes, out and in being
+ * [ports]. Of twins the first only. In O(ports + links), where traffic is sprayed over a regular folded Clos; PW_UNSUPPORTED without a
+ * message where it is not, and nothing was visited then. PW_NO_MEMORY. Rails that are apart carry only what stays on them. */
+pw_status pw_network_spread_exchange(const pw_network *network, uint32_t block, const double *out, const double *in,
+                                     void (*visit)(void *object, pw_link link, double bytes), void *object);
+
 /* Facts for `describe`, over all planes and rails. */
 enum { PW_NETWORK_TIERS = 8, PW_NETWORK_CABLES = 12 };
 typedef struct pw_network_facts {

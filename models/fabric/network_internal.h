@@ -66,6 +66,9 @@ struct pw_topology {
     /* As pw_network_twins and pw_network_spread_twins; both NULL: no link has a twin. */
     pw_twins (*twins)(const network_part *part, pw_link link);
     void (*spread_twins)(const network_part *part, uint32_t port_a, uint32_t port_b, visit_fn *visit, void *object);
+    /* As pw_network_spread_exchange, of a part; block in nodes. NULL: unsupported. */
+    pw_status (*spread_exchange)(const network_part *part, uint32_t block, const double *out, const double *in, visit_fn *visit,
+                                 void *object);
     /* Of switch number i of the part: all but vertex, plane and rail. */
     pw_switch_info (*place)(const network_part *part, uint32_t i);
     pw_network_facts (*facts)(const network_part *part);

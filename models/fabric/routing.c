@@ -181,6 +181,33 @@ pw_status pw_network_spread_loaded(const pw_network *network, uint32_t port_a, u
     return spread(&(spread_call){network, bytes, load_bytes, loads, visit, object, 1}, port_a, port_b, true);
 }
 
+/* Ports of one part after another, out then in. */
+static pw_status exchange_part(const pw_network *network, const network_part *part, uint32_t block, const double *out, const double *in,
+                               double *own, spread_call *call) {
+    uint32_t ports = part->nodes * part->rails;
+    for (uint32_t p = 0; p < ports; p++) {
+        uint32_t port = part->rail == PW_NONE ? p : p * network->rails + part->rail;
+        own[p] = out[port];
+        own[ports + p] = in[port];
+    }
+    return part->topology->spread_exchange(part, block, own, own + ports, visit_share, call);
+}
+
+pw_status pw_network_spread_exchange(const pw_network *network, uint32_t block, const double *out, const double *in, visit_fn *visit,
+                                     void *object) {
+    if (!network->topology->spread_exchange || network->irregular || network->desc.routing != PW_ROUTING_SPRAY || block == 0 ||
+        block % network->rails != 0)
+        return PW_UNSUPPORTED;
+    size_t size = 2 * (size_t)network->nodes * network->rails * sizeof(double);
+    double *own = pw_alloc(network->allocator, size);
+    pw_status status = own ? PW_OK : PW_NO_MEMORY;
+    spread_call call = {.network = network, .visit = visit, .object = object, .share = 1.0 / network->planes};
+    for (uint32_t p = 0; status == PW_OK && p < network->part_count; p++)
+        status = exchange_part(network, &network->parts[p], block / network->rails, out, in, own, &call);
+    if (own) pw_free(network->allocator, own, size);
+    return status;
+}
+
 pw_twins pw_network_twins(const pw_network *network, pw_link link) {
     const pw_topology *topology = network->topology;
     const network_part *part = NULL;

@@ -24,7 +24,7 @@ struct pw_gpu {
     pw_attention_machine attention_machine[PW_PRECISION_COUNT];
     pw_traffic_parameters traffic;
     pw_convolution_parameters convolution;
-    double saturation;
+    double saturation, memory_taken_most;
     double misaligned[PW_ALIGNMENTS]; /* slowdown of arithmetic, by the logarithm of the alignment */
     char gemm_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
     char attention_text[PW_PRECISION_COUNT][sizeof(((pw_parameter_choice *)0)->text)];
@@ -77,6 +77,16 @@ static pw_status resolve(pw_gpu *gpu, const pw_catalogue *catalogue, pw_precisio
     return PW_OK;
 }
 
+static pw_status read_sharing(pw_gpu *gpu, const pw_catalogue *catalogue, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "kernel-sharing", &table, error));
+    int row = pw_table_find_row(table, "memory");
+    gpu->memory_taken_most = row < 0 ? NAN : pw_table_number_of(table, (size_t)row, "most_taken");
+    if (gpu->memory_taken_most >= 0 && gpu->memory_taken_most < 1) return PW_OK;
+    return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), row < 0 ? 0 : pw_table_line(table, (size_t)row),
+                   "give a row 'memory' with most_taken from 0 to below 1", "what others take of the memory bandwidth at most is unknown");
+}
+
 pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *device, pw_gpu **result,
                         pw_error *error) {
     const pw_device *found;
@@ -98,6 +108,7 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
     if (status == PW_OK) status = pw_alignment_read(catalogue, found, gpu->misaligned, error);
     const pw_table *table = NULL;
     pw_parameter_choice choice;
+    if (status == PW_OK) status = read_sharing(gpu, catalogue, error);
     if (status == PW_OK) status = pw_convolution_parameters_read(catalogue, &gpu->convolution, error);
     if (status == PW_OK) status = pw_catalogue_need(catalogue, PW_TABLE_TRAFFIC, &table, error);
     if (status == PW_OK) status = pw_parameter_choose(catalogue, table, found, PW_PRECISION_BF16, &choice, error);
@@ -121,6 +132,7 @@ void pw_gpu_destroy(pw_gpu *gpu) {
 }
 
 const pw_device *pw_gpu_device(const pw_gpu *gpu) { return gpu->device; }
+double pw_gpu_memory_taken_most(const pw_gpu *gpu) { return gpu->memory_taken_most; }
 
 static bool has_unit(const pw_gpu *gpu, pw_precision precision) {
     return (unsigned)precision < PW_PRECISION_COUNT && gpu->has[precision];

@@ -84,6 +84,7 @@ pw_status pw_gpu_create(const pw_allocator *allocator, const pw_catalogue *catal
                         pw_error *error);
 void pw_gpu_destroy(pw_gpu *gpu);
 const pw_device *pw_gpu_device(const pw_gpu *gpu);
+double pw_gpu_memory_taken_most(const pw_gpu *gpu); /* what memory_taken of a state is at most, whatever runs beside (kernel-sharing) */
 /* Where the parameters for a class and precision come from, e.g. "fitted on A100-SXM4-80GB, 1,220 rows" or "from
  * H100-SXM5-80GB (same architecture Hopper)". */
 const char *pw_gpu_provenance(const pw_gpu *gpu, pw_kernel_class kind, pw_precision precision);

@@ -209,11 +209,30 @@ static pw_status count_rails(pw_cluster *cluster, pw_error *error) {
                    "nodes with %u ports and with others that %u does not divide have no rails in common", least, least);
 }
 
+/* Parts of a network that no network has are not passed over. What also holds for more nodes (rates, oversubscription, routing) may
+ * stand, so that a study can vary the number of nodes. */
+static pw_status check_unused(const pw_cluster *cluster, pw_error *error) {
+    const pw_network_desc *desc = &cluster->network_desc;
+    const struct {
+        const char *name;
+        bool given;
+    } fields[] = {{"switches", desc->switches.count != 0}, {"cables", desc->cables.count != 0}, {"attachments", desc->attachments.count != 0},
+                  {"tiers", desc->tiers.count != 0}, {"dims", desc->dims.count != 0}, {"group_switches", desc->group_switches != 0},
+                  {"group_spines", desc->group_spines != 0}, {"global_links", desc->global_links != 0}, {"planes", desc->planes > 1},
+                  {"leaves_per_port", desc->leaves_per_port > 1}, {"trunks", desc->trunks > 1}, {"trunk_rate", desc->trunk_Bps > 0},
+                  {"nodes_per_switch", desc->nodes_per_switch > 1}, {"paths", desc->paths != PW_PATHS_MINIMAL}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].given)
+            return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out, or take more nodes with network ports",
+                           "network.%s builds a network, but none joins %u node%s", fields[i].name, cluster->nodes, cluster->nodes == 1 ? "" : "s");
+    return PW_OK;
+}
+
 static pw_status add_network(pw_cluster *cluster, pw_error *error) {
     if ((!cluster->ports || cluster->nodes == 1) && cluster->network_desc.failures.count)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave network.failures out, or take more nodes with network ports",
                        "network.failures name parts of a network, but no network joins %u node%s", cluster->nodes, cluster->nodes == 1 ? "" : "s");
-    if (!cluster->ports || cluster->nodes == 1) return PW_OK;
+    if (!cluster->ports || cluster->nodes == 1) return check_unused(cluster, error);
     PW_TRY(count_rails(cluster, error));
     size_t count = cluster->ports, at = 0;
     pw_vertex *ports = pw_alloc(cluster->allocator, count * sizeof *ports);

@@ -5,9 +5,6 @@
 
 enum { ENTRIES = 6 };
 
-/* Memory controllers serve everyone: kernels keep a part however many collectives run at once. */
-#define MOST_MEMORY_TAKEN 0.75
-
 typedef struct entry_ring {
     segment_cost entries[ENTRIES];
     uint32_t used, oldest, last;
@@ -54,8 +51,8 @@ static pw_status sum_up(const segment_memo *memo, uint32_t index, segment_cost *
     if (!memo->gpu)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "give the executor a GPU", "segment \"%s\" has no device to run on",
                        segment->name);
-    pw_gpu_state state = {.clock_ratio = cost->clock_ratio,
-                          .memory_taken = cost->held_memory < MOST_MEMORY_TAKEN ? cost->held_memory : MOST_MEMORY_TAKEN};
+    double most = pw_gpu_memory_taken_most(memo->gpu);
+    pw_gpu_state state = {.clock_ratio = cost->clock_ratio, .memory_taken = cost->held_memory < most ? cost->held_memory : most};
     if (cost->held_sms > 0) {
         double all = pw_gpu_device(memo->gpu)->sm_count;
         state.sms = all - cost->held_sms > 1 ? all - cost->held_sms : 1;

@@ -42,7 +42,9 @@ pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator,
         PW_TRY(pw_power_loop_create(allocator, catalogue, machine->cluster, machine->power_desc, options->seed, arena, job,
                                     &machine->power_loop, error));
     PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &machine->gpu, error));
-    return pw_collectives_create(allocator, catalogue, machine->cluster, true, &machine->collectives, error);
+    PW_TRY(pw_collectives_create(allocator, catalogue, machine->cluster, true, &machine->collectives, error));
+    pw_collectives_watch(machine->collectives, options->interrupt);
+    return PW_OK;
 }
 
 pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, const pw_run_options *options,

@@ -123,6 +123,7 @@ static pw_status collective(pw_host *host, const pw_arguments *arguments, pw_cat
     }
     config.cluster = cluster;
     config.collectives = collectives;
+    if (status == PW_OK) pw_collectives_watch(collectives, host->interrupt);
     if (status == PW_OK) status = sweep_on(host, arguments, &scenario, collectives, &config, arena, error);
     pw_collectives_destroy(collectives);
     pw_cluster_destroy(cluster);

@@ -77,6 +77,7 @@ static pw_status run(pw_machine *m, const pw_allocator *allocator, const pw_cata
     pw_job *job;
     PW_TRY(lower(d, gpus, size, arena, &job, error));
     PW_TRY(pw_collectives_create(allocator, catalogue, m->cluster, !options->plain, &m->collectives, error));
+    pw_collectives_watch(m->collectives, options->interrupt);
     result->device = pw_cluster_device(m->cluster);
     result->gpus = gpus;
     result->group_size = size;

@@ -13,7 +13,7 @@ static const pw_field collective_fields[] = {
     {"bytes", PW_FIELD_NUMBER, PW_UNIT_BYTES, AT(bytes), 0, 1e15, NULL, NULL, NULL,
      "Its size as nccl-tests counts it: all_reduce, broadcast, reduce: per rank; all_gather, reduce_scatter, gather, scatter: in "
      "total; all_to_all: per rank in total; send_recv: of each message."},
-    {"algorithm", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(algorithm), 0, 0, "auto", pw_algorithm_names, NULL,
+    {"algorithm", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(algorithm), 0, 0, "auto", pw_algorithm_choices, NULL,
      "The algorithm; auto takes the one that the library's model takes."},
     {"group_size", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(group_size), 0, 1 << 20, "0", NULL, NULL,
      "Ranks of each group; all groups run at once. 0: one group of all GPUs."},

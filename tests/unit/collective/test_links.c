@@ -1,4 +1,6 @@
 /* Shapes and loads on real clusters: what the cost model says of a group is what its links carry. */
+#include <time.h>
+
 #include "tests/unit/collective/groups.h"
 
 typedef struct link_loads {
@@ -205,6 +207,84 @@ PW_TEST(a_message_loads_its_route_once) {
         PW_EXPECT_NEAR(cost.floor_s, loads.cut * 1e8, 1e-9);
         PW_EXPECT(cost.total_s > cost.floor_s && cost.sms > 0);
     }
+    test_close(&bench);
+}
+
+/* --- Exchanges of many -------------------------------------------------------------------------------------------------- */
+
+static void all_pairs(const test_bench *bench, double fraction, const uint32_t *gpus, uint32_t n, double *bytes) {
+    link_loads loads = {.fabric = pw_cluster_fabric(bench->cluster), .bytes = calloc(pw_fabric_links(pw_cluster_fabric(bench->cluster)), sizeof(double))};
+    for (uint32_t a = 0; a < n; a++)
+        for (uint32_t b = 0; b < n; b++)
+            if (a != b) PW_EXPECT(pw_message_loads(bench->collectives, gpus[a], gpus[b], take_load, &loads, NULL) == PW_OK);
+    for (uint32_t l = 0; l < pw_fabric_links(loads.fabric); l++) bytes[l] = fraction * loads.bytes[l];
+    free(loads.bytes);
+}
+
+PW_TEST(an_exchange_by_sums_loads_every_link_as_all_its_pairs_do) {
+    static const char *const names[] = {"single_switch", "fat_tree", "rail_optimized", "rail_only"};
+    uint64_t random = 8192;
+    static uint32_t gpus[1024];
+    uint32_t compared = 0;
+    for (uint32_t round = 0; round < 150 && !pw_test_failures; round++) {
+        const char *server = servers[test_below(&random, 8)];
+        pw_cluster_desc desc = test_describe(server, 3 + test_below(&random, 9), pw_topology_find(names[round % 4]));
+        if (round % 4) desc.network.radix = 16 << test_below(&random, 3), desc.network.oversubscription = 1 + test_below(&random, 3);
+        desc.network.planes = 1 + test_below(&random, 2);
+        if (round % 4 && test_below(&random, 3) == 0) desc.network.leaves_per_port = 2;
+        desc.node.pxn = test_below(&random, 3) > 0;
+        pw_cluster *probe = NULL;
+        if (pw_cluster_create(NULL, test_catalogue(), &desc, &probe, NULL) != PW_OK) continue;
+        pw_cluster_destroy(probe);
+        test_bench bench = test_open_desc(&desc, false);
+        uint32_t step = test_below(&random, 2) ? 1 : 2, all = pw_cluster_gpus(bench.cluster), count = all / step;
+        if (count > 128) count = 128 - 128 % pw_cluster_scaleup_domain(bench.cluster);
+        pw_group_shape shape = {0};
+        for (uint32_t i = 0; i < count; i++) gpus[i] = i * step;
+        if (count < 2 || pw_collective_shape(bench.collectives, gpus, count, &shape, NULL) != PW_OK) {
+            test_close(&bench);
+            continue;
+        }
+        uint32_t links = pw_fabric_links(pw_cluster_fabric(bench.cluster));
+        double *pairs = calloc(links, sizeof *pairs);
+        link_loads sums = {.fabric = pw_cluster_fabric(bench.cluster), .bytes = calloc(links, sizeof(double))};
+        all_pairs(&bench, 1.0 / count, gpus, count, pairs);
+        PW_EXPECT(pw_collective_loads(bench.collectives, PW_COLLECTIVE_ALL_TO_ALL, DIRECT, gpus, &shape, take_load, &sums, NULL) == PW_OK);
+        for (uint32_t l = 0; l < links; l++)
+            if (fabs(sums.bytes[l] - pairs[l]) > 1e-9) {
+                PW_FAILED("%s, %u of %u GPUs, %s: link %u carries %.12g, its pairs %.12g", server, count, all, names[round % 4], l, sums.bytes[l], pairs[l]);
+                break;
+            }
+        compared += shape.even && shape.domains > 2;
+        free(pairs), free(sums.bytes);
+        test_close(&bench);
+    }
+    PW_EXPECT(compared > 50);
+    printf("# %u compared\n", compared);
+}
+
+/* All pairs of 4,096 would be 17 million walks. */
+PW_TEST(an_exchange_of_thousands_costs_a_few_walks_for_each) {
+    test_bench bench = test_open("DGX H100", 512, RAIL_OPTIMIZED, true);
+    static uint32_t many[4096];
+    pw_group_shape shape = test_group(&bench, 0, 1, 4096, many);
+    link_loads loads = {.fabric = pw_cluster_fabric(bench.cluster), .network = pw_cluster_network(bench.cluster)};
+    clock_t before = clock();
+    PW_EXPECT(pw_collective_loads(bench.collectives, PW_COLLECTIVE_ALL_TO_ALL, DIRECT, many, &shape, take_load, &loads, NULL) == PW_OK);
+    PW_EXPECT((double)(clock() - before) / CLOCKS_PER_SEC < 1);
+    PW_EXPECT_NEAR(loads.cut, (4096 - 8) / 4096.0 / 49e9, 1e-9);
+    test_close(&bench);
+}
+
+PW_TEST(what_takes_long_ends_when_it_is_interrupted) {
+    test_bench bench = test_open("DGX H100", 16, RAIL_OPTIMIZED, true);
+    volatile int flag = 1;
+    uint32_t gpus[128];
+    pw_group_shape shape = test_group(&bench, 0, 1, 128, gpus);
+    link_loads loads = {.fabric = pw_cluster_fabric(bench.cluster)};
+    pw_collectives_watch(bench.collectives, &flag);
+    PW_EXPECT_INT(pw_collective_loads(bench.collectives, PW_COLLECTIVE_ALL_TO_ALL, DIRECT, gpus, &shape, take_load, &loads, NULL), PW_INTERRUPTED);
+    PW_EXPECT_INT(pw_collective_loads(bench.collectives, PW_COLLECTIVE_ALL_TO_ALL, PAIRWISE, gpus, &shape, take_load, &loads, NULL), PW_INTERRUPTED);
     test_close(&bench);
 }
 
