@@ -250,6 +250,30 @@ PW_TEST(a_cluster_draws_what_its_nodes_draw) {
     pw_node_power_destroy(model);
 }
 
+PW_TEST(every_failed_allocation_with_a_plant_is_reported_and_nothing_leaks) {
+    static const char *const stages[] = {"busway", "transformer-dry"};
+    small *s = make("warm-water towers", "continental");
+    s->desc.duration_s = DAY;
+    s->desc.demand.idle_W = s->desc.demand.peak_W = NAN; /* from the nodes */
+    s->site.chain = (pw_list){stages, 2};
+    pw_cluster_desc cluster = cluster_of("DGX H100", 2);
+    bool done = false;
+    for (unsigned long long n = 1; !done && n < 5000; n++) {
+        pw_counting_allocator counting;
+        pw_counting_allocator_init(&counting);
+        counting.fail_at = n;
+        pw_arena *own = pw_arena_create(&counting.allocator);
+        pw_facility_result r;
+        pw_error error = {0};
+        pw_status status = own ? pw_facility_run(&counting.allocator, catalogue(), &cluster, &s->desc, 1, NULL, "t.lua", 1, own, &r, &error) : PW_NO_MEMORY;
+        PW_EXPECT(status == PW_OK || status == PW_NO_MEMORY);
+        done = status == PW_OK;
+        pw_arena_destroy(own);
+        PW_EXPECT_INT(counting.live_bytes, 0);
+    }
+    PW_EXPECT(done);
+}
+
 int main(int argc, char **argv) {
     int failed = pw_run_tests(argc, argv);
     unlink(weather_file);
