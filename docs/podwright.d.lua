@@ -432,7 +432,7 @@
 ---@class podwright.collective A collective over and over: communication without computation.
 ---@field operation? "all_reduce"|"all_gather"|"reduce_scatter"|"all_to_all"|"broadcast"|"all_to_all_v"|"reduce"|"gather"|"scatter"|"send_recv"|"barrier" The collective that all groups run.
 ---@field bytes podwright.quantity Its size as nccl-tests counts it: all_reduce, broadcast, reduce: per rank; all_gather, reduce_scatter, gather, scatter: in total; all_to_all: per rank in total; send_recv: of each message.
----@field algorithm? "auto"|"ring"|"tree"|"nvls"|"direct"|"nvls_tree"|"halving_doubling"|"recursive_doubling"|"bruck"|"pat"|"pairwise"|"binomial"|"chain"|"scatter_allgather"|"hierarchical"|"sharp"|"custom" The algorithm; auto takes the one that the library's model takes.
+---@field algorithm? "auto"|"ring"|"tree"|"nvls"|"direct"|"nvls_tree"|"halving_doubling"|"recursive_doubling"|"bruck"|"pat"|"pairwise"|"binomial"|"chain"|"scatter_allgather"|"hierarchical"|"sharp" The algorithm; auto takes the one that the library's model takes.
 ---@field group_size? integer Ranks of each group; all groups run at once. 0: one group of all GPUs.
 ---@field grouping? "consecutive"|"strided" consecutive: a group is GPUs side by side; strided: every n-th GPU, with n the number of groups (one per node and rail, say).
 ---@field repeats? integer How often it is issued, one after another.
