@@ -1,5 +1,6 @@
 #include "calibrate/fit/measurements.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -118,30 +119,36 @@ static pw_status read_positive(const pw_csv *csv, int column, double *value, pw_
     return *value > 0 ? PW_OK : pw_csv_fail(csv, column, NULL, error, "\"%s\" is not above 0", pw_csv_text(csv, column));
 }
 
-/* Launches without a pause of the rows of each stack. */
+/* Launches without a pause of the rows of each stack and GPU; the first row that fits counts. */
 typedef struct loops {
     struct {
-        char stack[32];
-        double launches;
+        char stack[32], gpu[64];
+        double before, timed; /* NaN: not known */
     } rows[LOOPS];
     size_t count;
     double average_s; /* of the controller that holds a cap */
 } loops;
 
+static pw_status read_launches(const pw_csv *csv, int column, double *launches, pw_error *error) {
+    *launches = NAN;
+    return *pw_csv_text(csv, column) ? read_positive(csv, column, launches, error) : PW_OK;
+}
+
 static pw_status read_loop_rows(pw_csv *csv, loops *l, pw_error *error) {
-    int stack, before, timed;
+    int stack, gpu, before, timed;
     PW_TRY(pw_csv_column(csv, "stack", &stack, error));
+    PW_TRY(pw_csv_column(csv, "gpu", &gpu, error));
     PW_TRY(pw_csv_column(csv, "gemm_before", &before, error));
     PW_TRY(pw_csv_column(csv, "gemm_timed", &timed, error));
     for (bool more;;) {
         PW_TRY(pw_csv_next(csv, &more, error));
         if (!more) return PW_OK;
         if (l->count == LOOPS) return pw_csv_fail(csv, stack, NULL, error, "more than %d stacks", LOOPS);
-        double launches[2];
-        PW_TRY(read_positive(csv, before, &launches[0], error));
-        PW_TRY(read_positive(csv, timed, &launches[1], error));
+        PW_TRY(read_launches(csv, before, &l->rows[l->count].before, error));
+        PW_TRY(read_launches(csv, timed, &l->rows[l->count].timed, error));
         snprintf(l->rows[l->count].stack, sizeof l->rows->stack, "%s", pw_csv_text(csv, stack));
-        l->rows[l->count++].launches = launches[0] + launches[1];
+        snprintf(l->rows[l->count].gpu, sizeof l->rows->gpu, "%s", pw_csv_text(csv, gpu));
+        l->count++;
     }
 }
 
@@ -155,12 +162,18 @@ static pw_status read_loops(const char *file, const pw_catalogue *catalogue, loo
     return status;
 }
 
+static bool begins(const char *text, const char *with) { return !strncmp(text, with, strlen(with)); }
+
 /* Half a time constant moves the average by 40 % of the way from rest: no device's multiply gets to its cap by that. */
-static bool throttles(const loops *l, const pw_fit_group *group, double seconds) {
-    for (size_t i = 0; i < l->count; i++)
-        if (!strncmp(group->stack, l->rows[i].stack, strlen(l->rows[i].stack)))
-            return l->rows[i].launches * seconds > 0.5 * l->average_s;
-    return false;
+static void set_loop(const loops *l, const pw_fit_group *group, pw_kernel_row *row) {
+    for (size_t i = 0; i < l->count; i++) {
+        if (!begins(group->stack, l->rows[i].stack) || !begins(group->gpu, l->rows[i].gpu)) continue;
+        if (isnan(l->rows[i].before) || isnan(l->rows[i].timed)) return;
+        row->loop_before = l->rows[i].before;
+        row->loop_timed = l->rows[i].timed;
+        row->throttled = (row->loop_before + row->loop_timed) * row->seconds > 0.5 * l->average_s;
+        return;
+    }
 }
 
 static pw_status read_gemm_rows(pw_csv *csv, const sides *s, const loops *l, const char *primary, const pw_catalogue *catalogue,
@@ -189,7 +202,7 @@ static pw_status read_gemm_rows(pw_csv *csv, const sides *s, const loops *l, con
         const pw_fit_group *group = &all->groups[row.group];
         double bytes = pw_precision_bytes(group->precision) * (row.m + row.n) * row.k + 2 * row.m * row.n;
         row.cached = bytes > group->device->memory_Bps * row.seconds;
-        row.throttled = throttles(l, group, row.seconds);
+        set_loop(l, group, &row);
         PW_TRY(add_row(all, &row, error));
     }
 }

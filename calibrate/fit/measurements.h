@@ -16,6 +16,7 @@ typedef struct pw_fit_group {
 typedef struct pw_kernel_row {
     size_t group;
     bool check; /* by the split: judges the fit, never shapes it */
+    double loop_before, loop_timed; /* launches without a pause before and while it was timed; 0: not on file */
     bool throttled; /* launched for so long without a pause that a power cap can have lowered the clock */
     bool cached; /* faster than the data sheet's bandwidth allows: operands stayed in cache */
     double seconds;

@@ -17,7 +17,7 @@ static const char source[] = "podwright-fit power: fit rows of tests/validation/
 
 /* Fitted values; static and active in shares of TDP, so that one guess serves all. */
 enum { STATIC, ACTIVE, CHIP, ENERGY, EIGHT, HELD, SLOPE, FLOOR, OWN };
-enum { TASKS = 4, PARAMETERS = OWN + TASKS, LIKELY = 7, MODELS = 16, BOARD_WEIGHT = 8 /* a board test is thousands of samples */ };
+enum { TASKS = 4, PARAMETERS = OWN + TASKS, LIKELY = 7, MODELS = 16, MOST_WEIGHT = 8 };
 static const double low[OWN] = {0.02, 0.01, 2e-12, 1e-13, 0.3, 0.93, 0.1, 0.35};
 static const double high[OWN] = {0.4, 0.4, 8e-11, 5e-11, 1.2, 1, 1.6, 0.95};
 static const double guess[OWN] = {0.15, 0.1, 1.5e-11, 1e-12, 0.5, 0.98, 0.85, 0.6};
@@ -82,6 +82,7 @@ static void set_models(study *s, const double *values, bool smooth) {
 }
 
 static double predict_one(const study *s, const pw_fit_power_point *p, const double *values) {
+    if (p->gpu) return pw_fit_power_loop_s(model_of(s, p->point.device), p);
     pw_power_point point = p->point;
     for (size_t t = 0; t < s->task_count; t++)
         if (!strcmp(s->tasks[t], p->task)) point.activity.tensor = values[OWN + t];
@@ -102,9 +103,27 @@ static bool fitted_task(const pw_catalogue *catalogue, const char *task) {
     return row >= 0 && !strcmp(pw_table_text_of(table, (size_t)row, "provenance"), "FITTED");
 }
 
+enum { LOOP = PW_POWER_IDLE_W + 1, KINDS };
+static int kind_of(const pw_fit_power_point *p) { return p->gpu ? LOOP : (int)p->point.quantity; }
+
+/* How often a row counts: kinds of measurements weigh alike, however many rows they have, but no row more than MOST_WEIGHT times. */
+static void weigh(const study *s, const pw_fit_power_points *all, int *weights) {
+    size_t counts[KINDS] = {0}, most = 1;
+    for (size_t i = 0; i < all->count; i++)
+        if (!all->points[i].check && !strcmp(all->points[i].point.device->arch, s->base->arch)) counts[kind_of(&all->points[i])]++;
+    for (int k = 0; k < KINDS; k++)
+        if (k != PW_POWER_IDLE_W && counts[k] > most) most = counts[k];
+    for (int k = 0; k < KINDS; k++) {
+        size_t times = counts[k] ? (most + counts[k] / 2) / counts[k] : 1;
+        weights[k] = times < MOST_WEIGHT ? (int)times : MOST_WEIGHT;
+    }
+}
+
 /* The fit rows of the architecture, their models and the tasks whose share is open. Idle watts and clocks are inputs. */
 static pw_status gather(study *s, const pw_catalogue *catalogue, const pw_fit_power_points *all, pw_error *error) {
     bool narrow = false;
+    int weights[KINDS];
+    weigh(s, all, weights);
     for (size_t i = 0; i < all->count; i++) {
         const pw_fit_power_point *p = &all->points[i];
         if (strcmp(p->point.device->arch, s->base->arch) != 0) continue;
@@ -114,9 +133,13 @@ static pw_status gather(study *s, const pw_catalogue *catalogue, const pw_fit_po
             PW_TRY(pw_gpu_power_create(NULL, catalogue, p->point.device->name, &s->models[s->model_count].model, error));
             s->model_count++;
         }
-        if (p->check || p->point.quantity == PW_POWER_IDLE_W) continue;
-        bool board = p->point.quantity == PW_POWER_BOARD_W || p->point.quantity == PW_POWER_BOARD_HZ;
-        for (int times = 0; times < (board ? BOARD_WEIGHT : 1); times++) s->points[s->count++] = p;
+        if (p->check) continue;
+        if (kind_of(p) == PW_POWER_IDLE_W) continue;
+        for (int times = 0; times < weights[kind_of(p)]; times++) s->points[s->count++] = p;
+        if (p->gpu) {
+            narrow = true;
+            continue;
+        }
         narrow = narrow || p->point.quantity == PW_POWER_SERVING_W || p->point.activity.precision != PW_PRECISION_FP32;
         bool open = p->point.quantity != PW_POWER_SERVING_W && fitted_task(catalogue, p->task);
         for (size_t t = 0; t < s->task_count; t++) open = open && strcmp(s->tasks[t], p->task) != 0;
@@ -127,14 +150,14 @@ static pw_status gather(study *s, const pw_catalogue *catalogue, const pw_fit_po
 }
 
 static void report_side(FILE *report, const study *s, const pw_fit_power_points *all, const double *values, bool check) {
-    static const char *const names[] = {"cap ratio", "cap watts", "serving", "board W", "board Hz", "idle"};
+    static const char *const names[] = {"cap ratio", "cap watts", "serving", "board W", "board Hz", "idle", "loop s"};
     for (int q = 0; q < (int)(sizeof names / sizeof *names); q++) {
         double *errors = malloc((all->count + 1) * sizeof *errors);
         size_t count = 0;
         if (!errors) return;
         for (size_t i = 0; i < all->count; i++) {
             const pw_fit_power_point *p = &all->points[i];
-            if ((int)p->point.quantity != q || p->check != check || strcmp(p->point.device->arch, s->base->arch) != 0) continue;
+            if (kind_of(p) != q || p->check != check || strcmp(p->point.device->arch, s->base->arch) != 0) continue;
             errors[count++] = predict_one(s, p, values) / p->measured - 1;
         }
         pw_error_summary summary;
@@ -198,8 +221,8 @@ static pw_status fit_arch(study *s, const pw_catalogue *catalogue, const pw_fit_
     }
     for (size_t i = 0; i < s->count; i++) {
         measured[i] = s->points[i]->measured;
-        loaded = loaded || s->points[i]->point.quantity == PW_POWER_SERVING_W || s->points[i]->point.activity.tensor > 0.1;
-        eight = eight || s->points[i]->point.load.work.tensor_flops[PW_PRECISION_FP8] > 0;
+        loaded = loaded || s->points[i]->gpu || s->points[i]->point.quantity == PW_POWER_SERVING_W || s->points[i]->point.activity.tensor > 0.1;
+        eight = eight || (s->points[i]->gpu && s->points[i]->kernel.precision == PW_PRECISION_FP8) || s->points[i]->point.load.work.tensor_flops[PW_PRECISION_FP8] > 0;
     }
     held[EIGHT] = !eight;
     held[ENERGY] = !loaded;
@@ -249,8 +272,13 @@ static pw_status fit_table(const pw_catalogue *catalogue, const pw_fit_power_poi
 pw_status pw_fit_power(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error) {
     pw_fit_power_points points;
     PW_TRY(pw_fit_power_points_read(catalogue, paths->data, paths->split, &points, error));
+    pw_status loops = pw_fit_power_points_add_loops(catalogue, paths->data, paths->split, paths->stack, &points, error);
+    if (loops != PW_OK) {
+        pw_fit_power_points_free(&points);
+        return loops;
+    }
     cell_list *lists = calloc(2, sizeof *lists);
-    study s = {.points = malloc((BOARD_WEIGHT * points.count + 1) * sizeof *s.points)};
+    study s = {.points = malloc((MOST_WEIGHT * points.count + 1) * sizeof *s.points)};
     pw_status status = lists && s.points ? fit_table(catalogue, &points, paths, report, &lists[0], &lists[1], &s, error)
                                          : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the fit of power");
     free(s.points);

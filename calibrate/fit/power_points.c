@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrate/fit/measurements.h"
 #include "sim/csv.h"
 
 enum { TEXT = 96 };
@@ -122,7 +123,73 @@ pw_status pw_fit_power_points_read(const pw_catalogue *catalogue, const char *da
     return status;
 }
 
+static pw_status gpu_of(const pw_catalogue *catalogue, const pw_device *device, pw_fit_power_points *points, const pw_gpu **gpu,
+                        pw_error *error) {
+    for (size_t i = 0; i < points->gpu_count; i++)
+        if (pw_gpu_device(points->gpus[i]) == device) {
+            *gpu = points->gpus[i];
+            return PW_OK;
+        }
+    if (pw_grow(points->allocator, (void **)&points->gpus, &points->gpu_capacity, points->gpu_count + 1, sizeof(pw_gpu *))) return no_memory(error);
+    PW_TRY(pw_gpu_create(NULL, catalogue, device->name, &points->gpus[points->gpu_count], error));
+    *gpu = points->gpus[points->gpu_count++];
+    return PW_OK;
+}
+
+static pw_status add_loops(const pw_catalogue *catalogue, const pw_measurements *all, pw_fit_power_points *points, pw_error *error) {
+    double average_s;
+    PW_TRY(pw_kernel_loop_average(catalogue, &average_s, error));
+    for (size_t i = 0; i < all->count; i++) {
+        const pw_kernel_row *row = &all->rows[i];
+        const pw_fit_group *group = &all->groups[row->group];
+        if (!group->primary || !((row->loop_before + row->loop_timed) * row->seconds > 2 * average_s)) continue;
+        pw_fit_power_point made = {.point = {.device = group->device}, .measured = row->seconds, .check = row->check,
+                                   .loop = {row->loop_before, row->loop_timed, average_s}};
+        made.kernel = (pw_kernel){.kind = PW_KERNEL_GEMM, .precision = group->precision, .gemm = {.batch = 1}};
+        made.kernel.gemm.m = (int64_t)row->m;
+        made.kernel.gemm.n = (int64_t)row->n;
+        made.kernel.gemm.k = (int64_t)row->k;
+        PW_TRY(gpu_of(catalogue, group->device, points, &made.gpu, error));
+        snprintf(made.task, sizeof made.task, "multiply");
+        if (pw_grow(points->allocator, (void **)&points->points, &points->capacity, points->count + 1, sizeof *points->points)) return no_memory(error);
+        points->points[points->count++] = made;
+    }
+    return PW_OK;
+}
+
+pw_status pw_fit_power_points_add_loops(const pw_catalogue *catalogue, const char *data, const char *split, const char *stack,
+                                        pw_fit_power_points *points, pw_error *error) {
+    char rows[1024], sides[1024], loops[1024];
+    pw_measurements all;
+    snprintf(rows, sizeof rows, "%s/kernel-gemm.csv", data);
+    snprintf(sides, sizeof sides, "%s/split-gemm.csv", split);
+    snprintf(loops, sizeof loops, "%s/kernel-loops.csv", split);
+    PW_TRY(pw_measurements_read_gemm(rows, sides, loops, stack, catalogue, &all, error));
+    pw_status status = add_loops(catalogue, &all, points, error);
+    pw_measurements_free(&all);
+    return status;
+}
+
+static double time_at(void *context, double clock_ratio) {
+    const pw_fit_power_point *p = context;
+    const pw_gpu_state state = {.clock_ratio = clock_ratio};
+    pw_kernel_cost cost;
+    return pw_gpu_kernel_cost(p->gpu, &p->kernel, &state, &cost, NULL) == PW_OK ? cost.total_s : NAN;
+}
+
+double pw_fit_power_loop_s(const pw_gpu_power *model, const pw_fit_power_point *point) {
+    pw_fit_power_point copy = *point; /* what the callback gets is not const */
+    pw_kernel_cost cost;
+    if (pw_gpu_kernel_cost(point->gpu, &point->kernel, NULL, &cost, NULL) != PW_OK) return NAN;
+    pw_gpu_load launch = {.work = {.busy_s = cost.total_s}, .span_s = cost.total_s, .time_of = time_at, .context = &copy};
+    pw_gpu_work_add_kernel(&launch.work, &point->kernel, &cost, 1);
+    const pw_gpu_limits own = {0};
+    return pw_kernel_loop_s(model, &launch, &own, pw_gpu_power_figures_of(model)->reference_C, &point->loop);
+}
+
 void pw_fit_power_points_free(pw_fit_power_points *points) {
+    for (size_t i = 0; i < points->gpu_count; i++) pw_gpu_destroy(points->gpus[i]);
+    pw_free(points->allocator, points->gpus, points->gpu_capacity * sizeof *points->gpus);
     pw_free(points->allocator, points->points, points->capacity * sizeof *points->points);
     *points = (pw_fit_power_points){0};
 }

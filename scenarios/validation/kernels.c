@@ -138,6 +138,7 @@ static pw_status in_loop(const pw_validation_context *context, uint32_t row, con
     PW_TRY(pw_measured_number(&state->loops, (uint32_t)found, column, &loop.before, error));
     snprintf(column, sizeof column, "%s_timed", kind);
     PW_TRY(pw_measured_number(&state->loops, (uint32_t)found, column, &loop.timed, error));
+    if (!(loop.before > 0 && loop.timed > 0)) return PW_OK;
     launched of = {known->gpu, kernel, cost->total_s};
     pw_gpu_load launch = {.work = {.busy_s = cost->total_s}, .span_s = cost->total_s, .time_of = time_at, .context = &of};
     pw_gpu_work_add_kernel(&launch.work, kernel, cost, 1);

@@ -14,7 +14,7 @@ PW_TEST(the_baseline_of_a_matrix_multiply_is_the_roofline_of_the_data_sheet) {
     const pw_device *h100;
     scratch_begin(&s);
     scratch_file(&s, "split-gemm.csv", "n,k,side\n4096,4096,check\n");
-    scratch_file(&s, "kernel-loops.csv", "stack,gemm_before,gemm_timed,attention_before,attention_timed,source\n");
+    scratch_file(&s, "kernel-loops.csv", "stack,gpu,gemm_before,gemm_timed,attention_before,attention_timed,source\n");
     scratch_file(&s, "data/kernel-gemm.csv", "gpu,dtype,m,n,k,latency_us\n"
                                              "H100,bf16,4096,4096,4096,250\n"
                                              "H100,bf16,1,8192,4096,40\n"
@@ -43,7 +43,7 @@ PW_TEST(the_baseline_of_attention_halves_the_work_under_a_causal_mask) {
     const pw_device *h100;
     scratch_begin(&s);
     scratch_file(&s, "split-attention.csv", "heads,kv_heads,head_dim,side\n");
-    scratch_file(&s, "kernel-loops.csv", "stack,gemm_before,gemm_timed,attention_before,attention_timed,source\n");
+    scratch_file(&s, "kernel-loops.csv", "stack,gpu,gemm_before,gemm_timed,attention_before,attention_timed,source\n");
     scratch_file(&s, "data/kernel-attention.csv", "gpu,dtype,pass,batch,seq,heads,kv_heads,head_dim,latency_us\n"
                                                   "H100,bf16,forward causal,1,8192,16,16,128,1000\n"
                                                   "H100,bf16,forward,1,8192,16,16,128,1000\n"

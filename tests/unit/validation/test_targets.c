@@ -13,7 +13,7 @@ static const char gemm[] = "gpu,stack,dtype,m,n,k,latency_us\n"
 static pw_status run(scratch *s, const char *table, const pw_target **targets, uint32_t *count) {
     scratch_file(s, "data/kernel-gemm.csv", gemm);
     scratch_file(s, "split-gemm.csv", "n,k,side\n8192,8192,check\n");
-    scratch_file(s, "kernel-loops.csv", "stack,gemm_before,gemm_timed,attention_before,attention_timed,source\n");
+    scratch_file(s, "kernel-loops.csv", "stack,gpu,gemm_before,gemm_timed,attention_before,attention_timed,source\n");
     scratch_file(s, "targets.csv", table);
     return pw_targets_run(s->catalogue, NULL, s->arena, targets, count, &s->error);
 }
