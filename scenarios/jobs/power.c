@@ -86,6 +86,7 @@ void pw_job_put_power(const pw_power_result *power, const char *per, double coun
                       uint32_t row_count) {
     char a[64], b[64] = "";
     if (!power) return;
+    result->gpu_power = (pw_power_shape){power->bins_W, power->bin_count, power->bin_s, power->span_s};
     if (per) snprintf(b, sizeof b, ", %.4g J per %s", power->energy_J / count, per);
     pw_result_answer(result, "GPU power", "%.0f W in the mean, p95 %.0f W, peak %.0f W over %g ms; %s in all%s", power->mean_W, power->p95_W,
                      power->peak_W, power->sample_s * 1e3, energy_text(power->energy_J, a, sizeof a), b);
