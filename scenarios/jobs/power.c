@@ -62,8 +62,9 @@ static void put_events(const pw_power_events *events, double reference_Hz, pw_ru
     pw_result_figure(result, "node_wall_power", flow->input_W, "W");
     pw_result_figure(result, "node_braked_power", events->braked_W, "W");
     pw_result_figure(result, "supply_share", flow->share, "");
+    if (!isnan(events->oversubscription)) pw_result_figure(result, "oversubscription", events->oversubscription, "");
     if (!events->effect_count) return;
-    pw_result_answer(result, "events", "%s longer than the %s without them; %.4g GPU-s under the power brake, %.4g GPU-s slowed by caps of what was left",
+    pw_result_answer(result, "events", "%s longer than the %s without them; %.4g GPU-s under the power brake, %.4g GPU-s slowed by caps of their nodes",
                      pw_layout_seconds(events->run_s - events->calm_s, a, sizeof a), pw_layout_seconds(events->calm_s, b, sizeof b), events->braked_gpu_s,
                      events->capped_gpu_s);
     pw_result_figure(result, "calm_s", events->calm_s, "s");
