@@ -346,8 +346,9 @@ static void set_clocks(acting *a, uint32_t k, const pw_feed_box *now) {
     c->slower = false;
     for (uint32_t g = 0; g < a->groups; g++) {
         double held = pw_power_loop_clock(a->loop, g), ratio = held;
-        if (brake) ratio = pw_power_loop_settle(a->loop, g, capped ? caps[g] : 0, true).mean_ratio;
-        else if (capped && caps[g] > 0) ratio = fmin(ratio, pw_power_loop_settle(a->loop, g, caps[g], false).mean_ratio);
+        if (capped && caps[g] > 0) /* by how much it is slower than without, which is held but for the loop's last steps */
+            ratio *= fmin(1, pw_power_loop_settle(a->loop, g, caps[g], false).mean_ratio / pw_power_loop_settle(a->loop, g, 0, false).mean_ratio);
+        if (brake) ratio = fmin(ratio, pw_power_loop_settle(a->loop, g, 0, true).mean_ratio);
         a->clocks[k * a->groups + g] = ratio;
         c->slower = c->slower || ratio < held;
         if (capped && caps[g] > 0) lowest_W = fmin(lowest_W, caps[g]);
@@ -372,7 +373,10 @@ static void on_change(void *object, uint32_t node, const pw_feed_box *now) {
         return;
     }
     char others[40] = "";
-    if (c->nodes > 1) snprintf(others, sizeof others, " and %u more", c->nodes - 1);
+    uint32_t alike = 0;
+    for (uint32_t i = 0; i < a->class_count; i++)
+        if (a->classes[i].events == c->events && a->classes[i].rack == c->rack) alike += a->classes[i].nodes;
+    if (alike > 1) snprintf(others, sizeof others, " and %u more", alike - 1);
     pw_sim_fail(a->feed.sim, PW_DEADLOCK, "give nodes more supplies, a guard that brakes in time, or a battery; or let the event last less than the hold-up",
                 "node %u%s falls at %.9g s: %.0f W are left of %.0f W that it draws, and the job waits for its GPUs for ever", node, others,
                 pw_sim_seconds(a->feed.sim), now->capacity_W, a->feed.draw_W);
