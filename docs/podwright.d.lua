@@ -132,6 +132,7 @@
 ---@field supplies? podwright.supplies Power supplies of a node; left out: as the catalogue has them, when something happens to them.
 ---@field breaker? podwright.breaker The breaker of a rack on each feed; left out: none.
 ---@field battery? podwright.battery The battery of each feed; left out: none.
+---@field budget? podwright.power_budget Power budget of racks; left out: none.
 ---@field events? podwright.power_event[] What happens to feeds, supplies, breakers and mains in the run.
 ---@overload fun(fields: table): podwright.power
 
@@ -160,6 +161,13 @@
 ---@field kind? string A row of power-batteries: store, start of generators.
 ---@field power podwright.quantity Rated output, of all nodes on one feed.
 ---@overload fun(fields: table): podwright.battery
+
+---@class podwright.power_budget Watts of racks and of a row, divided into caps of nodes
+---@field rack podwright.quantity What the nodes of a rack may draw together, at the wall.
+---@field nodes integer Nodes of a rack.
+---@field row? podwright.quantity What all racks may draw together; left out: the sum of theirs.
+---@field policy? "uniform"|"proportional"|"priority"|"highest_first" uniform: one cap for all; proportional: by what each wants; priority: nodes in their order, the first gets all it wants; highest_first: the highest draws are cut to one level.
+---@overload fun(fields: table): podwright.power_budget
 
 ---@class podwright.power_event A part of the power supply that is away for a while
 ---@field what string "feed a", "supply 3", "breaker b", "mains" or "mains a".
@@ -779,6 +787,10 @@ function o.breaker(fields) end
 ---@param fields podwright.battery|string a table of fields, or a name
 ---@return podwright.battery
 function o.battery(fields) end
+---Watts of racks and of a row, divided into caps of nodes
+---@param fields podwright.power_budget|string a table of fields, or a name
+---@return podwright.power_budget
+function o.power_budget(fields) end
 ---A part of the power supply that is away for a while
 ---@param fields podwright.power_event|string a table of fields, or a name
 ---@return podwright.power_event
