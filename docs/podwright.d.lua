@@ -13,6 +13,9 @@
 ---@field algorithms? podwright.algorithm[] Algorithms of one's own for `podwright collective --algorithm NAME`.
 ---@field jobs? (podwright.job_on|podwright.train|podwright.replay|podwright.parameter_server|podwright.convnet|podwright.recommender|podwright.collective|podwright.background|podwright.traffic|podwright.load_trace|podwright.facility)[] Several jobs side by side, instead of job; each on nodes of its own.
 ---@field events? podwright.fail[] What fails while they run.
+---@field meter? podwright.meter The power meter of the site, for jobs that report power.
+---@field alarms? podwright.alarm[] Thresholds that are watched while the job runs, for jobs that report clocks, watts or temperatures.
+---@field on? table<string, function> Functions that are called while the job runs: alarm = function(event, sim) ... end, at each alarm raised or cleared.
 ---@overload fun(fields: table): podwright.scenario
 
 ---@class podwright.cluster Nodes joined by a network
@@ -129,6 +132,7 @@
 ---@field supplies? podwright.supplies Power supplies of a node; left out: as the catalogue has them, when something happens to them.
 ---@field breaker? podwright.breaker The breaker of a rack on each feed; left out: none.
 ---@field battery? podwright.battery The battery of each feed; left out: none.
+---@field budget? podwright.power_budget Power budget of racks; left out: none.
 ---@field events? podwright.power_event[] What happens to feeds, supplies, breakers and mains in the run.
 ---@overload fun(fields: table): podwright.power
 
@@ -157,6 +161,13 @@
 ---@field kind? string A row of power-batteries: store, start of generators.
 ---@field power podwright.quantity Rated output, of all nodes on one feed.
 ---@overload fun(fields: table): podwright.battery
+
+---@class podwright.power_budget Watts of racks and of a row, divided into caps of nodes
+---@field rack podwright.quantity What the nodes of a rack may draw together, at the wall.
+---@field nodes integer Nodes of a rack.
+---@field row? podwright.quantity What all racks may draw together; left out: the sum of theirs.
+---@field policy? "uniform"|"proportional"|"priority"|"highest_first" uniform: one cap for all; proportional: by what each wants; priority: nodes in their order, the first gets all it wants; highest_first: the highest draws are cut to one level.
+---@overload fun(fields: table): podwright.power_budget
 
 ---@class podwright.power_event A part of the power supply that is away for a while
 ---@field what string "feed a", "supply 3", "breaker b", "mains" or "mains a".
@@ -663,6 +674,57 @@
 ---@field capacity? number Share of its bandwidth that is left meanwhile.
 ---@overload fun(fields: table): podwright.fail
 
+---@class podwright.meter The power meter of the site: instruments, limits of the utility, smoothing.
+---@field instruments? string[] Rows of the table power-meters: how long each averages and how often it reads.
+---@field skip? podwright.quantity So much at the beginning is not looked at.
+---@field repeat_for? podwright.quantity The signal, of one step say, over and over for so long; left out: as it is.
+---@field jitter? number When repeated: nodes take longer by a share of this deviation, new in every repetition, and wait for each other.
+---@field spread? number When repeated: powers of nodes differ by a share of this deviation.
+---@field grid? podwright.grid_limits What the utility asks.
+---@field smoothing? podwright.smoothing What smooths power before the grid sees it.
+---@overload fun(fields: table): podwright.meter
+
+---@class podwright.grid_limits What a utility asks of a load: ramps, range and swings, as shares of the connection.
+---@field name? string A row of the table grid-limits, whose limits the other fields replace.
+---@field connection? podwright.quantity Power that was agreed with the utility; the limits are shares of it. Left out: the largest mean of 15 s.
+---@field ramp_up? number Most that power may rise in a second, as a share of the connection.
+---@field ramp_down? number Most that power may fall in a second, as a share of the connection.
+---@field ramp_window? podwright.quantity Ramps and the range compare means over so long.
+---@field range? number Most that the largest mean of a window may lie above the smallest, as a share of the connection.
+---@field band_from? podwright.quantity Lower end of the band that amplitude limits.
+---@field band_to? podwright.quantity Upper end of that band.
+---@field amplitude? number Most that power may swing in the band, as a share of the connection: half of peak to peak of a sine that swings as much as all of it.
+---@field bands? podwright.grid_band[] Further bands with limits of their own.
+---@overload fun(fields: table): podwright.grid_limits
+
+---@class podwright.grid_band A band of frequencies in which a utility limits how much power may swing.
+---@field from podwright.quantity Lower end of the band.
+---@field to podwright.quantity Upper end of the band.
+---@field amplitude number Most that power may swing in the band, as a share of the connection: half of peak to peak of a sine that swings as much as all of it.
+---@overload fun(fields: table): podwright.grid_band
+
+---@class podwright.smoothing Smoothing of power before the grid sees it: ramp limits, a floor, storage; figures of one GPU.
+---@field name? string A row of the table power-smoothing, whose figures the other fields replace.
+---@field ramp_up? podwright.quantity Most that a GPU's power may rise in a second; left out: no limit.
+---@field ramp_down? podwright.quantity Most that a GPU's power may fall in a second (the rest is burned or stored); left out: no limit.
+---@field floor? podwright.quantity Power of a GPU below which it burns what is missing; left out: none.
+---@field floor_hold? podwright.quantity How long the floor is held after the load was last above it.
+---@field storage? podwright.quantity Energy that a GPU's share of the store holds; left out: no store.
+---@field storage_power? podwright.quantity Most that its share takes or gives; left out: no limit.
+---@field storage_efficiency? number Energy that comes back over energy that went in; needed with a store.
+---@field averaging? podwright.quantity With a store, the grid follows the load averaged over so long.
+---@field interval? podwright.quantity How often the controller acts.
+---@overload fun(fields: table): podwright.smoothing
+
+---@class podwright.alarm A threshold on a metric of GPUs, nodes, racks or the site.
+---@field name? string Name of the alarm.
+---@field metric "power_W"|"utilization_%"|"clock_MHz"|"temperature_C"|"memory_temperature_C"|"clock_reasons"|"tensor_use"|"memory_use"|"link_tx_Bps"|"fan_share" What is watched, as --metrics-csv writes it.
+---@field of? "site"|"rack"|"node"|"gpu" Whose: of every GPU, node or rack, or of the site.
+---@field above? number It is raised above so much, in the unit of the metric's name.
+---@field below? number It is raised below so much, in the unit of the metric's name.
+---@field for_at_least? podwright.quantity Only when that has held for so long.
+---@overload fun(fields: table): podwright.alarm
+
 ---@class podwright
 local o = {}
 ---A cluster and what runs on it: what a file returns.
@@ -725,6 +787,10 @@ function o.breaker(fields) end
 ---@param fields podwright.battery|string a table of fields, or a name
 ---@return podwright.battery
 function o.battery(fields) end
+---Watts of racks and of a row, divided into caps of nodes
+---@param fields podwright.power_budget|string a table of fields, or a name
+---@return podwright.power_budget
+function o.power_budget(fields) end
 ---A part of the power supply that is away for a while
 ---@param fields podwright.power_event|string a table of fields, or a name
 ---@return podwright.power_event
@@ -881,6 +947,26 @@ function o.job_on(fields) end
 ---@param fields podwright.fail|string a table of fields, or a name
 ---@return podwright.fail
 function o.fail(fields) end
+---The power meter of the site: instruments, limits of the utility, smoothing.
+---@param fields podwright.meter|string a table of fields, or a name
+---@return podwright.meter
+function o.meter(fields) end
+---What a utility asks of a load: ramps, range and swings, as shares of the connection.
+---@param fields podwright.grid_limits|string a table of fields, or a name
+---@return podwright.grid_limits
+function o.grid_limits(fields) end
+---A band of frequencies in which a utility limits how much power may swing.
+---@param fields podwright.grid_band|string a table of fields, or a name
+---@return podwright.grid_band
+function o.grid_band(fields) end
+---Smoothing of power before the grid sees it: ramp limits, a floor, storage; figures of one GPU.
+---@param fields podwright.smoothing|string a table of fields, or a name
+---@return podwright.smoothing
+function o.smoothing(fields) end
+---A threshold on a metric of GPUs, nodes, racks or the site.
+---@param fields podwright.alarm|string a table of fields, or a name
+---@return podwright.alarm
+function o.alarm(fields) end
 
 ---@class podwright.units
 local u = {}

@@ -110,6 +110,8 @@ pw_status pw_recorder_attach(pw_recorder *recorder, const pw_sink *sink) {
                 sizeof *recorder->sinks) != 0)
         return PW_NO_MEMORY;
     recorder->sinks[recorder->sink_count++] = *sink;
+    for (size_t i = 0; sink->on_name && i < recorder->names.count; i++)
+        sink->on_name(sink->object, (pw_name)i + 1, recorder->names.entries[i].text);
     if (!sink->on_track) return PW_OK;
     for (size_t i = 0; i < recorder->tracks.count; i++)
         sink->on_track(sink->object, (pw_track)i + 1, recorder->tracks.entries[i].parent,
@@ -133,7 +135,11 @@ pw_track pw_record_track(pw_recorder *recorder, pw_track parent, const char *nam
 
 pw_name pw_record_name(pw_recorder *recorder, const char *text) {
     bool is_new;
-    return recorder ? intern(recorder, &recorder->names, text, 0, &is_new) : 0;
+    if (!recorder) return 0;
+    pw_name name = intern(recorder, &recorder->names, text, 0, &is_new);
+    for (size_t i = 0; is_new && i < recorder->sink_count; i++)
+        if (recorder->sinks[i].on_name) recorder->sinks[i].on_name(recorder->sinks[i].object, name, text);
+    return name;
 }
 
 static const char *text_of(const table *in, uint32_t id) {

@@ -41,11 +41,12 @@ typedef struct pw_sink {
     void (*on_level)(void *object, pw_track track, pw_name quantity, pw_time time, double value);
     void (*on_count)(void *object, pw_track track, pw_name quantity, pw_time time, double amount);
     void (*on_close)(void *object, pw_time end);
+    void (*on_name)(void *object, pw_name name, const char *text); /* an interned category or quantity, before its first use */
 } pw_sink;
 
 pw_status pw_recorder_create(const pw_allocator *allocator, pw_recorder **recorder, pw_error *error);
 void pw_recorder_destroy(pw_recorder *recorder);
-/* Copies *sink; sinks are called in order of attachment. Tracks registered earlier are announced to it at once. */
+/* Copies *sink; sinks are called in order of attachment. Tracks and names registered earlier are announced to it at once. */
 pw_status pw_recorder_attach(pw_recorder *recorder, const pw_sink *sink);
 bool pw_recorder_active(const pw_recorder *recorder); /* any sink; NULL recorder: false */
 

@@ -52,6 +52,7 @@ const char *pw_field_wanted_text(const pw_field *field, char *text, size_t size)
     case PW_FIELD_CHOICE: snprintf(text, size, "one of its names"); break;
     case PW_FIELD_ONE_OF: snprintf(text, size, "a %s", list_kinds(field->kinds, inner, sizeof inner)); break;
     case PW_FIELD_LIST: snprintf(text, size, "a list of %s", items_text(field->item, inner, sizeof inner)); break;
+    case PW_FIELD_HOOKS: snprintf(text, size, "a table of functions"); break;
     default: snprintf(text, size, "a %s", field->record->name);
     }
     return text;
@@ -464,6 +465,9 @@ pw_status pw_field_parse(const pw_kind *kind, const pw_field *field, void *descr
     case PW_FIELD_TEXT:
     case PW_FIELD_CHOICE: return pw_field_set_text(kind, field, description, text, arena, file, line, error);
     case PW_FIELD_LIST: return parse_list(kind, field, description, text, arena, file, line, error);
+    case PW_FIELD_HOOKS:
+        return pw_fail(error, PW_BAD_INPUT, file, line, "write it in the file: on = { alarm = function(event, sim) ... end }", "%s.%s takes functions, not text",
+                       kind->name, field->name);
     default: return is_group(kind, field, file, line, error);
     }
 }

@@ -27,7 +27,8 @@ typedef enum pw_field_type {
     PW_FIELD_RECORD,  /* an embedded struct of kind `record` */
     PW_FIELD_POINTER, /* pointer to a struct of kind `record`, NULL when not given */
     PW_FIELD_ONE_OF, /* pw_one_of: a record of one of `kinds` */
-    PW_FIELD_LIST     /* pw_list: values of the type `item` */
+    PW_FIELD_LIST,    /* pw_list: values of the type `item` */
+    PW_FIELD_HOOKS    /* pw_hooks: functions of the script, by the names in `choices` */
 } pw_field_type;
 
 typedef struct pw_kind pw_kind;
@@ -45,6 +46,13 @@ typedef struct pw_list {
     uint32_t count;
 } pw_list;
 enum { PW_LIST_MOST = 1000000 }; /* items of any list */
+
+/* Functions of the script that are called while a job runs. What a number means knows who filled it; 0: not given. In the order of the
+ * field's choices. A command line cannot set them. */
+enum { PW_HOOKS_MOST = 4 };
+typedef struct pw_hooks {
+    int64_t function[PW_HOOKS_MOST];
+} pw_hooks;
 
 /* Dimension of a number or integer. A dimensioned field refuses a bare number. */
 typedef enum pw_unit {
@@ -97,7 +105,7 @@ typedef struct pw_field {
     double minimum, maximum;     /* inclusive range of numbers and integers, SI; of a list, of its count; both 0: no limits */
     const char *preset;          /* default as text in the syntax of --set ("8", "400 Gbps", "zero1", "1,2"); NULL: required;
                                     "" : optional without default (number NaN, integer 0, others NULL) */
-    const char *const *choices;  /* PW_FIELD_CHOICE: NULL-terminated names, in the order of the C enum */
+    const char *const *choices;  /* PW_FIELD_CHOICE, PW_FIELD_HOOKS: NULL-terminated names, in the order of the C enum */
     const pw_kind *record;       /* PW_FIELD_RECORD, PW_FIELD_POINTER */
     const char *text;            /* one sentence for documentation and help */
     const pw_kind *const *kinds; /* PW_FIELD_ONE_OF: the permitted kinds, NULL-terminated */

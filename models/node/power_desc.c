@@ -28,6 +28,7 @@ static const pw_field fields[] = {
      "Power supplies of a node; left out: as the catalogue has them, when something happens to them."},
     {"breaker", PW_FIELD_POINTER, PW_UNIT_NONE, AT(breaker), 0, 0, "", NULL, &pw_breaker_kind, "The breaker of a rack on each feed; left out: none."},
     {"battery", PW_FIELD_POINTER, PW_UNIT_NONE, AT(battery), 0, 0, "", NULL, &pw_battery_kind, "The battery of each feed; left out: none."},
+    {"budget", PW_FIELD_POINTER, PW_UNIT_NONE, AT(budget), 0, 0, "", NULL, &pw_power_budget_kind, "Power budget of racks; left out: none."},
     {"events", PW_FIELD_LIST, PW_UNIT_NONE, AT(events), 1, 64, "", .item = &event_item,
      .text = "What happens to feeds, supplies, breakers and mains in the run."},
     {NULL}};
@@ -48,12 +49,12 @@ static pw_status check(const void *description, const char *file, int line, pw_e
             return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "power.governor = \"%s\" needs power.%s", governor_names[d->governor],
                            values[i].name);
     }
-    if (d->mode == PW_POWER_DYNAMIC && (d->supplies || d->breaker || d->battery || d->events.count))
+    if (d->mode == PW_POWER_DYNAMIC && (d->supplies || d->breaker || d->battery || d->budget || d->events.count))
         return pw_fail(error, PW_BAD_INPUT, file, line, "take mode = \"steady\"",
-                       "power.supplies, breaker, battery and events need power.mode = \"steady\": what follows them is reckoned from means over a step");
+                       "power.supplies, breaker, battery, budget and events need power.mode = \"steady\": what follows them is reckoned from means over a step");
     if (d->model == PW_POWER_OFF &&
         (d->governor != PW_GOVERNOR_DEFAULT || d->mode != PW_POWER_STEADY || !isnan(d->temperature_C) || d->die_classes != 1 ||
-         d->supplies || d->breaker || d->battery || d->events.count))
+         d->supplies || d->breaker || d->battery || d->budget || d->events.count))
         return pw_fail(error, PW_BAD_INPUT, file, line, "leave the other fields out, or say model = \"on\"",
                        "power.model = \"off\" reads no other field");
     return PW_OK;

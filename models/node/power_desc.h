@@ -18,6 +18,7 @@ typedef struct pw_power_desc {
     pw_supplies_desc *supplies;    /* NULL: not said; for events, as the catalogue has them */
     pw_breaker_desc *breaker;      /* NULL: none */
     pw_battery_desc *battery;      /* NULL: none */
+    pw_power_budget_desc *budget;  /* NULL: none */
     pw_list events;                /* of pw_one_of: pw_power_event_desc */
 } pw_power_desc;
 extern const pw_kind pw_power_kind;

@@ -48,6 +48,21 @@ static const pw_field battery_fields[] = {
 #undef AT
 const pw_kind pw_battery_kind = {"battery", "The battery of the uninterruptible supply of each feed", sizeof(pw_battery_desc), battery_fields, NULL};
 
+const char *const pw_power_policy_names[] = {"uniform", "proportional", "priority", "highest_first", NULL};
+
+#define AT(field) offsetof(pw_power_budget_desc, field)
+static const pw_field budget_fields[] = {
+    {"rack", PW_FIELD_NUMBER, PW_UNIT_WATTS, AT(rack_W), 1, 1e9, NULL, NULL, NULL, "What the nodes of a rack may draw together, at the wall."},
+    {"nodes", PW_FIELD_INTEGER, PW_UNIT_NONE, AT(nodes), 1, 1 << 20, NULL, NULL, NULL, "Nodes of a rack."},
+    {"row", PW_FIELD_NUMBER, PW_UNIT_WATTS, AT(row_W), 1, 1e10, "", NULL, NULL, "What all racks may draw together; left out: the sum of theirs."},
+    {"policy", PW_FIELD_CHOICE, PW_UNIT_NONE, AT(policy), 0, 0, "highest_first", pw_power_policy_names, NULL,
+     "uniform: one cap for all; proportional: by what each wants; priority: nodes in their order, the first gets all it wants; highest_first: "
+     "the highest draws are cut to one level."},
+    {NULL}};
+#undef AT
+const pw_kind pw_power_budget_kind = {"power_budget", "Watts of racks and of a row, divided into caps of nodes", sizeof(pw_power_budget_desc),
+                                      budget_fields, NULL};
+
 #define AT(field) offsetof(pw_power_event_desc, field)
 static const pw_field event_fields[] = {
     {"what", PW_FIELD_TEXT, PW_UNIT_NONE, AT(what), 0, 0, NULL, NULL, NULL,

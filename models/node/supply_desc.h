@@ -36,6 +36,14 @@ typedef struct pw_battery_desc {
 } pw_battery_desc;
 extern const pw_kind pw_battery_kind;
 
+typedef struct pw_power_budget_desc {
+    double rack_W, row_W;      /* at the wall; row NaN: no limit but those of its racks */
+    int64_t nodes;             /* of a rack */
+    int policy;                /* pw_budget_policy of models/power/budget.h, whose names these are */
+} pw_power_budget_desc;
+extern const pw_kind pw_power_budget_kind;
+extern const char *const pw_power_policy_names[];
+
 typedef struct pw_power_event_desc {
     const char *what;
     double at_s, lasts_s;      /* NaN: for good */

@@ -80,8 +80,25 @@ static void settle(trace *t, uint32_t gpu, uint32_t node) {
     pw_cooling_set_gpu(t->cooling, gpu, t->watts[gpu] - memory_W, memory_W);
 }
 
-/* Watts of the node from those of its parts; the site follows. */
-static void sum_node(trace *t, uint32_t node, double fan_W) {
+/* What a node draws beside its GPUs. */
+static void ask_node(trace *t, uint32_t node, double gpu_W, const pw_cooling_state *air) {
+    const trace_load *l = &t->loads[t->load[node]];
+    if (!t->node_model) {
+        t->fan_W[node] = air->fan_W;
+        t->rest[node] = t->rest_W;
+        return;
+    }
+    const pw_node_load load = {.gpu_W = gpu_W, .host = l->idle ? 0 : PW_NODE_HOST_FEEDS, .scaleup = l->phase.link, .fan_speed = air->fan_share > 0 ? air->fan_share : NAN};
+    pw_node_watts w = pw_node_power_at(t->node_model, &load);
+    t->fan_W[node] = w.part[PW_NODE_PART_FAN];
+    t->rest[node] = w.output_W - gpu_W - t->fan_W[node];
+    t->loss_W[node] = w.supply_loss_W;
+    pw_cooling_set_rest(t->cooling, node, t->rest[node] + w.supply_loss_W);
+}
+
+/* Watts of the node from those of its parts; the site follows. A node whose GPUs and fans are as before draws what it drew. */
+static void sum_node(trace *t, uint32_t node, bool is_new) {
+    pw_cooling_state air = pw_cooling_node(t->cooling, node);
     double gpu_W = 0, fast = 0;
     uint32_t busy = 0, capped = 0, hot = 0;
     for (uint32_t g = node * t->gpus_per_node; g < (node + 1) * t->gpus_per_node; g++) {
@@ -91,17 +108,16 @@ static void sum_node(trace *t, uint32_t node, double fan_W) {
         capped += t->reason[g] == PW_CLOCK_REASON_SW_POWER_CAP;
         hot += t->reason[g] == PW_CLOCK_REASON_SW_THERMAL || t->reason[g] == PW_CLOCK_REASON_HW_THERMAL || t->reason[g] == PW_CLOCK_REASON_HW_SLOWDOWN;
     }
-    double output_W = gpu_W + fan_W + t->rest_W;
-    double loss_W = t->has_supply ? pw_supply_flow_at(&t->supply, (pw_supply_state){0}, output_W).loss_W : 0;
+    if (is_new || gpu_W != t->gpu_W[node] || (float)air.fan_share != t->fan_share[node]) ask_node(t, node, gpu_W, &air);
+    double node_W = gpu_W + t->fan_W[node] + t->rest[node] + t->loss_W[node];
     t->gpu_W[node] = gpu_W;
-    t->fan_W[node] = fan_W;
-    t->loss_W[node] = loss_W;
+    t->fan_share[node] = (float)air.fan_share;
     t->busy[node] = (float)busy;
     t->fast[node] = (float)fast;
     t->capped[node] = (float)capped;
     t->hot[node] = (float)hot;
-    t->site_W += output_W + loss_W - t->node_W[node];
-    t->node_W[node] = output_W + loss_W;
+    t->site_W += node_W - t->node_W[node];
+    t->node_W[node] = node_W;
 }
 
 static void charge(trace *t, uint32_t node, double seconds) {
@@ -109,7 +125,7 @@ static void charge(trace *t, uint32_t node, double seconds) {
     t->node_J[node] += t->node_W[node] * seconds;
     r->gpu_J += t->gpu_W[node] * seconds;
     r->fan_J += t->fan_W[node] * seconds;
-    r->rest_J += t->rest_W * seconds;
+    r->rest_J += t->rest[node] * seconds;
     r->loss_J += t->loss_W[node] * seconds;
     r->busy_gpu_s += (double)t->busy[node] * seconds;
     r->kept += (double)t->fast[node] * seconds;
@@ -155,11 +171,16 @@ void trace_set(trace *t, uint32_t node, uint32_t load) {
         settle(t, g, node);
         if (t->recorder) report_gpu(t, g, node);
     }
-    sum_node(t, node, pw_cooling_node(t->cooling, node).fan_W);
+    sum_node(t, node, true);
 }
 
-void trace_changed(trace *t) {
+void trace_changed(trace *t) { pw_sim_request_hook(t->sim, t->hook); }
+
+/* The site's watts once all of an instant is done. */
+static void keep_site(pw_sim *sim, void *object) {
+    trace *t = object;
     pw_error error = {0};
+    (void)sim;
     double site_W = fmax(0, t->site_W);
     if (t->recorder) pw_record_level(t->recorder, t->site_track, t->names[POWER], pw_sim_now(t->sim), site_W);
     if (pw_signal_put(&t->result->site, pw_sim_seconds(t->sim), site_W, &error) != PW_OK) pw_sim_fail_with(t->sim, &error);
@@ -225,11 +246,11 @@ static void look(pw_sim *sim, void *object, uint64_t argument) {
     double seconds = pw_time_to_seconds(now - t->last_tick, pw_sim_ticks_per_second(sim)), total_W = 0;
     bring(t, 0, t->nodes);
     for (uint32_t n = 0; n < t->nodes; n++) {
-        pw_cooling_state state = pw_cooling_node(t->cooling, n);
         look_at_node(t, n);
-        sum_node(t, n, state.fan_W);
+        sum_node(t, n, seconds <= 0);
         total_W += t->node_W[n];
         if (!t->recorder) continue;
+        pw_cooling_state state = pw_cooling_node(t->cooling, n);
         report_node(t, n, seconds > 0 ? (t->node_J[n] - t->node_before_J[n]) / seconds : t->node_W[n], &state);
         t->node_before_J[n] = t->node_J[n];
     }
@@ -244,19 +265,25 @@ static void look(pw_sim *sim, void *object, uint64_t argument) {
 
 /* ---- Building and running ---- */
 
-/* What a node draws beside its GPUs and fans, and its supplies. */
+/* By the parts of the server where they are on file. */
 static pw_status make_node(trace *t, const char *server, pw_error *error) {
     const pw_table *table;
     double rest_W;
     pw_error none = {0};
     PW_TRY(pw_catalogue_need(t->catalogue, NODES_TABLE, &table, error));
-    int row = server && *server ? pw_table_find_row(table, server) : -1;
-    if (row < 0) row = pw_table_find_row(table, "any");
+    int row = pw_table_find_row(table, "any");
     if (row < 0) return pw_fail(error, PW_NOT_FOUND, NULL, 0, NULL, "no row of %s is called 'any'", NODES_TABLE);
     PW_TRY(pw_table_amount_of(table, (size_t)row, "rest", &rest_W, error));
     t->rest_W = rest_W * t->gpus_per_node;
-    t->has_supply = server && *server && pw_supply_group_of_server(t->catalogue, server, &t->supply, &none) == PW_OK;
-    return PW_OK;
+    pw_status status = server && *server ? pw_node_power_create(t->allocator, t->catalogue, server, &t->node_model, &none) : PW_NOT_FOUND;
+    if (status == PW_OK && (pw_node_power_gpus(t->node_model) != (int)t->gpus_per_node || strcmp(pw_node_power_gpu(t->node_model), t->device->name) != 0)) {
+        pw_node_power_destroy(t->node_model); /* the row's server, with other GPUs */
+        t->node_model = NULL;
+    }
+    t->result->node_source = t->node_model ? "parts of the server" : "the row 'any' of load-nodes";
+    if (status == PW_OK || status == PW_NOT_FOUND) return PW_OK;
+    if (error) *error = none;
+    return status;
 }
 
 static void *array(trace *t, size_t count, size_t size, bool *failed) {
@@ -275,9 +302,9 @@ static pw_status make_arrays(trace *t, pw_error *error) {
     t->watts = array(t, gpus, sizeof *t->watts, &failed);
     t->reason = array(t, gpus, sizeof *t->reason, &failed);
     t->load = array(t, nodes, sizeof *t->load, &failed);
-    double **doubles[] = {&t->last_s, &t->node_W, &t->node_J, &t->node_before_J, &t->gpu_W, &t->fan_W, &t->loss_W};
+    double **doubles[] = {&t->last_s, &t->node_W, &t->node_J, &t->node_before_J, &t->gpu_W, &t->fan_W, &t->rest, &t->loss_W};
     for (size_t i = 0; i < sizeof doubles / sizeof *doubles; i++) *doubles[i] = array(t, nodes, sizeof(double), &failed);
-    float **floats[] = {&t->busy, &t->fast, &t->capped, &t->hot};
+    float **floats[] = {&t->fan_share, &t->busy, &t->fast, &t->capped, &t->hot};
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) *floats[i] = array(t, nodes, sizeof(float), &failed);
     t->rack_before_J = array(t, t->racks, sizeof(double), &failed);
     t->loads = array(t, TRACE_MOST_LOADS, sizeof *t->loads, &failed);
@@ -329,6 +356,19 @@ static pw_status begin_idle(trace *t, pw_error *error) {
     return PW_OK;
 }
 
+/* cluster.power: cap, clock and profile. */
+static pw_status read_limits(trace *t, const pw_power_desc *desc, pw_error *error) {
+    if (!desc) return PW_OK;
+    const char *given = desc->model == PW_POWER_OFF ? "model" : !isnan(desc->temperature_C) ? "temperature" : desc->die_classes > 1 ? "die_classes" : NULL;
+    if (desc->model != PW_POWER_OFF && desc->mode == PW_POWER_DYNAMIC) given = "mode";
+    if (given)
+        return pw_fail(error, PW_UNSUPPORTED, t->options->file, t->options->line, "leave it out", "power.%s has no meaning for a load trace, which follows power and heat of each GPU", given);
+    if (!isnan(desc->cap_W)) t->limits.cap_W = desc->cap_W;
+    if (!isnan(desc->clock_Hz)) t->limits.clock_ratio = desc->clock_Hz / pw_gpu_power_figures_of(t->power)->reference_Hz;
+    if (desc->profile && *desc->profile) PW_TRY(pw_gpu_power_profile(t->catalogue, t->power, desc->profile, &t->limits.profile, error));
+    return pw_gpu_power_check_limits(t->power, &t->limits, error);
+}
+
 static pw_status build(trace *t, const pw_cluster_desc *desc, pw_error *error) {
     pw_cluster *cluster;
     const pw_sim_config config = {.allocator = t->allocator, .ticks_per_second = PW_TICKS_PER_SECOND_OPERATIONS, .seed = t->options->seed};
@@ -338,6 +378,7 @@ static pw_status build(trace *t, const pw_cluster_desc *desc, pw_error *error) {
     t->gpus = pw_cluster_gpus(cluster);
     t->gpus_per_node = pw_cluster_gpus_per_node(cluster);
     t->device = pw_cluster_device(cluster);
+    if (status == PW_OK) status = pw_cluster_make_cooling(cluster, 0, t->nodes, t->allocator, &t->cooling, error);
     pw_cluster_destroy(cluster);
     PW_TRY(status);
     t->rack_nodes = t->desc->rack_nodes < t->nodes ? (uint32_t)t->desc->rack_nodes : t->nodes;
@@ -345,11 +386,10 @@ static pw_status build(trace *t, const pw_cluster_desc *desc, pw_error *error) {
     PW_TRY(make_arrays(t, error));
     PW_TRY(pw_sim_create(&config, &t->sim, error));
     pw_sim_watch(t->sim, t->options->interrupt);
+    t->hook = pw_sim_add_instant_hook(t->sim, keep_site, t);
+    if (t->hook < 0) return no_memory(error);
     PW_TRY(pw_gpu_power_create(t->allocator, t->catalogue, t->device->name, &t->power, error));
-    pw_cooling_desc cooling;
-    if (desc->cooling) cooling = *desc->cooling;
-    else PW_TRY(pw_description_defaults(&pw_cooling_kind, &cooling, t->arena, error));
-    PW_TRY(pw_cooling_create(t->allocator, t->catalogue, &cooling, t->device, t->gpus_per_node, t->nodes, &t->cooling, error));
+    PW_TRY(read_limits(t, desc->power, error));
     pw_cooling_facts facts = pw_cooling_get_facts(t->cooling);
     t->memory_share = facts.memory_share;
     t->result->cooling_row = facts.row;
@@ -412,6 +452,7 @@ pw_status pw_load_trace_run(const pw_allocator *allocator, const pw_catalogue *c
     pw_recorder_destroy(t.recorder);
     pw_cooling_destroy(t.cooling);
     pw_gpu_power_destroy(t.power);
+    pw_node_power_destroy(t.node_model);
     pw_sim_destroy(t.sim);
     pw_arena_destroy(t.arena);
     return status;

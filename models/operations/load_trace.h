@@ -84,7 +84,7 @@ typedef struct pw_load_trace_result {
     double kept;             /* mean over them: speed over that at the highest clock */
     double capped_gpu_s, hot_gpu_s; /* below the highest clock by power, by heat */
     uint64_t changes, settles, jobs;
-    const char *power_source, *cooling_row; /* as long as the catalogue, the first copied into the arena */
+    const char *power_source, *node_source, *cooling_row; /* as long as the catalogue, the first copied into the arena; node_source: words */
     uint64_t hash;           /* of all watts of the site */
 } pw_load_trace_result;
 

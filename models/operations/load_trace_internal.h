@@ -5,7 +5,7 @@
 #include "models/cooling/cooling.h"
 #include "models/operations/load_trace.h"
 #include "models/power/gpu_power.h"
-#include "models/power/supply.h"
+#include "models/power/node_power.h"
 #include "sim/event.h"
 
 /* A distinct rate of work. */
@@ -32,9 +32,8 @@ typedef struct trace {
     pw_gpu_power *power;
     pw_gpu_limits limits;
     pw_cooling *cooling;
-    pw_supply_group supply;
-    bool has_supply;
-    double rest_W, fan_full_W, memory_share;
+    pw_node_power *node_model; /* NULL: the server is not on file; then rest_W, and fans as models/cooling has them */
+    double rest_W, memory_share;
     uint32_t nodes, gpus_per_node, gpus, racks, rack_nodes;
     trace_load *loads;
     uint32_t load_count;
@@ -47,7 +46,8 @@ typedef struct trace {
     uint8_t *reason;
     /* per node */
     uint32_t *load;
-    double *last_s, *node_W, *node_J, *node_before_J, *gpu_W, *fan_W, *loss_W;
+    double *last_s, *node_W, *node_J, *node_before_J, *gpu_W, *fan_W, *rest, *loss_W;
+    float *fan_share;          /* at which the node was summed */
     float *busy, *fast, *capped, *hot; /* of its GPUs: under load, sum of speeds, held by power, by heat */
     /* per rack and tick */
     double *rack_before_J;
@@ -55,6 +55,7 @@ typedef struct trace {
     pw_track *gpu_track, *node_track, *rack_track, site_track;
     pw_name names[10];
     pw_time last_tick;
+    int hook;                  /* at the end of an instant in which watts changed */
     double site_before_J;
 } trace;
 

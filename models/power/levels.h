@@ -6,7 +6,7 @@
 #ifndef PW_MODELS_POWER_LEVELS_H
 #define PW_MODELS_POWER_LEVELS_H
 
-#define PW_LEVEL_POWER "power_W"                            /* of all that the track stands for; GPUs: at the board, others: at the wall */
+#define PW_LEVEL_POWER "power_W"                            /* GPUs: at the board, of one; others: at the wall */
 #define PW_LEVEL_UTILIZATION "utilization"                  /* share of the time in which a kernel is resident */
 #define PW_LEVEL_CLOCK "clock_Hz"
 #define PW_LEVEL_TEMPERATURE "temperature_C"                /* of the die; nodes, racks: of the hottest */

@@ -118,7 +118,7 @@ static double act(smoother *s, double asked_W) {
         double taken_W = s->capacity_J > 0 ? fmin(fmin(grid_W - asked_W, s->power_W), (s->capacity_J - s->store_J) / (s->dt * s->one_way)) : 0;
         double lowest_W = fmax(fmax(0, least_W), floor ? s->floor_W : 0);
         grid_W = fmax(asked_W + taken_W, fmin(grid_W, lowest_W));
-        burned_W = grid_W - asked_W - taken_W;
+        burned_W = fmax(0, grid_W - asked_W - taken_W);
         if (taken_W > 0) {
             s->store_J = fmin(s->capacity_J, s->store_J + taken_W * s->one_way * s->dt);
             s->loss_W = taken_W * (1 - s->one_way);

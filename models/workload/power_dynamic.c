@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "models/power/levels.h"
 #include "sim/math.h"
 
 enum { LATE = 2, MOST_STEPS = 8 }; /* behind all else of an instant; steps of the clock in one decision */
@@ -63,9 +64,10 @@ static void advance(power_dynamic *d, dynamic_gpu *gpu) {
 static void report(const power_dynamic *d, const dynamic_gpu *gpu) {
     if (!d->recorder) return;
     pw_time at = pw_sim_now(d->sim) - d->origin;
-    pw_record_level(d->recorder, gpu->track, d->quantities[0], at, gpu->clock_ratio * pw_gpu_power_figures_of(d->model)->reference_Hz / 1e6);
+    pw_record_level(d->recorder, gpu->track, d->quantities[0], at, gpu->clock_ratio * pw_gpu_power_figures_of(d->model)->reference_Hz);
     pw_record_level(d->recorder, gpu->track, d->quantities[1], at, gpu->watts);
     pw_record_level(d->recorder, gpu->track, d->quantities[2], at, gpu->temperature_C);
+    pw_record_level(d->recorder, gpu->track, d->quantities[3], at, (double)pw_clock_reason_bits[gpu->reason]);
 }
 
 /* --- Control ------------------------------------------------------------------------------------------------------- */
@@ -167,8 +169,8 @@ pw_status dynamic_begin(power_dynamic *d, pw_executor *executor, pw_sim *sim, pw
     d->sim = sim;
     d->recorder = pw_recorder_active(recorder) ? recorder : NULL;
     d->origin = pw_sim_now(sim);
-    static const char *const names[3] = {"clock MHz", "power W", "die degC"};
-    for (int q = 0; d->recorder && q < 3; q++) {
+    static const char *const names[] = {PW_LEVEL_CLOCK, PW_LEVEL_POWER, PW_LEVEL_TEMPERATURE, PW_LEVEL_CLOCK_REASONS, PW_LEVEL_MEMBERS};
+    for (int q = 0; d->recorder && q < 5; q++) {
         d->quantities[q] = pw_record_name(d->recorder, names[q]);
         if (!d->quantities[q]) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for tracks of power");
     }
@@ -180,8 +182,9 @@ pw_status dynamic_begin(power_dynamic *d, pw_executor *executor, pw_sim *sim, pw
         gpu->clock_ratio = fmin(gpu->clock_ratio, gpu->ceiling_ratio);
         gpu->reason = gpu->clock_ratio < gpu->ceiling_ratio ? PW_CLOCK_REASON_SW_POWER_CAP : gpu->ceiling_reason;
         if (d->recorder) {
-            snprintf(name, sizeof name, "GPU of rank %u", pw_executor_class(executor, c)->representative);
+            snprintf(name, sizeof name, "gpus rank %u", pw_executor_class(executor, c)->representative);
             gpu->track = pw_record_track(d->recorder, 0, name);
+            pw_record_level(d->recorder, gpu->track, d->quantities[4], 0, pw_executor_class(executor, c)->multiplicity);
         }
         pw_executor_set_class_clock(executor, c, gpu->clock_ratio);
         dynamic_changed(d, executor, c);

@@ -44,7 +44,7 @@ typedef struct power_dynamic {
     pw_executor *executor;
     pw_sim *sim;
     pw_recorder *recorder;   /* NULL: nobody */
-    pw_name quantities[3];   /* clock, watts, temperature */
+    pw_name quantities[5];   /* clock, watts, temperature, reasons, members */
     pw_time origin;
 } power_dynamic;
 

@@ -11,6 +11,7 @@
 /* Nodes that the same events touch. */
 typedef struct node_class {
     uint64_t events, rack_events;
+    double budget_W;           /* of a node, DC; infinite: none */
     uint32_t rack;             /* where nodes of a rack differ; else PW_NONE */
     uint32_t first_node, nodes, gpus;
     pw_box_mode mode;
@@ -39,6 +40,11 @@ typedef struct acting {
     pw_node_power *node;       /* NULL: parts are not on file */
     double other_W;            /* of a node beside its GPUs, as caps count it */
     uint32_t nodes, groups;    /* groups: of the loop */
+    double *free_W, *budget_W; /* [nodes]: what the GPUs draw; DC power by the budget, NULL: there is none */
+    pw_consumer *consumers;    /* [nodes], at the wall, and their caps and division */
+    double *wall_cap_W;
+    pw_division division;
+    uint32_t per_node, *groups_of_node;
     uint32_t *class_of_node;
     node_class *classes;
     uint32_t class_count;
@@ -52,7 +58,7 @@ typedef struct acting {
 
 static pw_status no_memory(pw_error *error) { return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for events of power"); }
 
-bool pw_power_has_events(const pw_power_desc *desc) { return desc && (desc->supplies || desc->breaker || desc->battery || desc->events.count); }
+bool pw_power_has_events(const pw_power_desc *desc) { return desc && (desc->supplies || desc->breaker || desc->battery || desc->budget || desc->events.count); }
 
 /* --- What was said ------------------------------------------------------------------------------------------------- */
 
@@ -132,6 +138,25 @@ static pw_status read_events(acting *a, pw_error *error) {
 
 /* --- Classes of nodes ---------------------------------------------------------------------------------------------- */
 
+/* The clock groups of the GPUs of every node, [nodes x per_node]; PW_NONE where no rank runs. */
+static pw_status list_gpus(acting *a, const pw_job *job, pw_error *error) {
+    a->per_node = pw_cluster_gpus_per_node(a->config->cluster);
+    size_t count = (size_t)a->nodes * a->per_node;
+    a->groups_of_node = pw_arena_alloc(a->arena, count * sizeof *a->groups_of_node);
+    if (!a->groups_of_node) return no_memory(error);
+    for (size_t i = 0; i < count; i++) a->groups_of_node[i] = PW_NONE;
+    for (uint32_t r = 0; r < job->ranks; r++) {
+        uint32_t node = pw_cluster_node_of(a->config->cluster, job->gpu_of_rank[r]), at = 0, *of = &a->groups_of_node[(size_t)node * a->per_node];
+        while (at < a->per_node && of[at] != PW_NONE) at++;
+        if (at < a->per_node) of[at] = job->clock_group_of_rank[r];
+    }
+    return PW_OK;
+}
+
+static bool hold_alike(const acting *a, uint32_t node, uint32_t other) {
+    return !memcmp(&a->groups_of_node[(size_t)node * a->per_node], &a->groups_of_node[(size_t)other * a->per_node], a->per_node * sizeof(uint32_t));
+}
+
 static uint64_t events_of(const acting *a, uint32_t node) {
     uint64_t mask = 0;
     for (uint32_t i = 0; i < a->desc->events.count; i++) {
@@ -143,7 +168,7 @@ static uint64_t events_of(const acting *a, uint32_t node) {
 
 /* In a rack with breakers what happens to one node is felt by the others. */
 static node_class class_of(const acting *a, uint32_t node) {
-    node_class c = {.events = events_of(a, node), .rack = PW_NONE, .first_node = node};
+    node_class c = {.events = events_of(a, node), .rack = PW_NONE, .first_node = node, .budget_W = a->budget_W ? a->budget_W[node] : INFINITY};
     uint32_t per_rack = a->feed.boxes_per_rack;
     if (!per_rack) return c;
     uint32_t first = node / per_rack * per_rack, end = first + per_rack;
@@ -151,7 +176,7 @@ static node_class class_of(const acting *a, uint32_t node) {
     for (uint32_t i = first; i < end && i < a->nodes; i++) {
         uint64_t mask = events_of(a, i);
         c.rack_events |= mask;
-        differs = differs || mask != c.events;
+        differs = differs || mask != c.events || !hold_alike(a, node, i);
     }
     if (differs) c.rack = node / per_rack;
     return c;
@@ -164,7 +189,8 @@ static pw_status make_classes(acting *a, const pw_job *job, pw_error *error) {
     for (uint32_t n = 0; n < a->nodes; n++) {
         node_class c = class_of(a, n);
         uint32_t k = 0;
-        while (k < a->class_count && (a->classes[k].events != c.events || a->classes[k].rack_events != c.rack_events || a->classes[k].rack != c.rack)) k++;
+        while (k < a->class_count && (a->classes[k].events != c.events || a->classes[k].rack_events != c.rack_events || a->classes[k].rack != c.rack ||
+                                      a->classes[k].budget_W != c.budget_W || !hold_alike(a, a->classes[k].first_node, n))) k++;
         if (k == a->class_count) a->classes[a->class_count++] = c;
         a->classes[k].nodes++;
         a->class_of_node[n] = k;
@@ -186,15 +212,6 @@ static pw_status make_classes(acting *a, const pw_job *job, pw_error *error) {
 
 /* --- Watts of a node ----------------------------------------------------------------------------------------------- */
 
-/* GPUs of a node, as their clock groups; returns how many. */
-static uint32_t gpus_of(const acting *a, uint32_t node, uint32_t *groups, uint32_t most) {
-    uint32_t count = 0;
-    for (uint32_t r = 0; r < a->job.ranks; r++)
-        if (count < most && pw_cluster_node_of(a->config->cluster, a->job.gpu_of_rank[r]) == node)
-            groups[count++] = a->job.clock_group_of_rank[r] % a->groups;
-    return count;
-}
-
 static double with_others(const acting *a, double gpu_W) {
     if (!a->node) return gpu_W + a->other_W;
     return pw_node_power_at(a->node, &(pw_node_load){.gpu_W = gpu_W, .host = PW_NODE_HOST_FEEDS, .fan_speed = NAN}).output_W;
@@ -204,7 +221,7 @@ static double with_others(const acting *a, double gpu_W) {
 static pw_status find_draws(acting *a, pw_error *error) {
     uint32_t per_node = pw_cluster_gpus_per_node(a->config->cluster);
     const pw_gpu_power_figures *figures = pw_gpu_power_figures_of(pw_power_loop_model(a->loop));
-    double *free_W = pw_arena_alloc(a->arena, a->nodes * sizeof *free_W), *braked_W = pw_arena_alloc(a->arena, a->nodes * sizeof *braked_W);
+    double *free_W = a->free_W = pw_arena_alloc(a->arena, a->nodes * sizeof *free_W), *braked_W = pw_arena_alloc(a->arena, a->nodes * sizeof *braked_W);
     double *of_group = pw_arena_alloc(a->arena, 2 * (size_t)a->groups * sizeof *of_group);
     if (!free_W || !braked_W || !of_group) return no_memory(error);
     const char *server = pw_cluster_get_part(a->config->cluster, 0).server;
@@ -241,6 +258,41 @@ static pw_status find_draws(acting *a, pw_error *error) {
     return PW_OK;
 }
 
+/* --- Budgets ------------------------------------------------------------------------------------------------------- */
+
+static double wall_W(const acting *a, double output_W) { return pw_supply_flow_at(&a->feed.group, (pw_supply_state){0}, output_W).input_W; }
+
+/* Caps of nodes at the wall, from the budgets of racks and row, and what they leave behind the supplies. */
+static pw_status divide_budgets(acting *a, pw_error *error) {
+    const pw_power_budget_desc *said = a->desc->budget;
+    const pw_gpu_power_figures *figures = pw_gpu_power_figures_of(pw_power_loop_model(a->loop));
+    a->out->oversubscription = NAN;
+    if (!said) return PW_OK;
+    uint32_t per_rack = (uint32_t)said->nodes, racks = (a->nodes - 1) / per_rack + 1, gpus = pw_cluster_gpus_per_node(a->config->cluster);
+    double least_W = wall_W(a, a->other_W + gpus * (isnan(figures->cap_min_W) ? figures->idle_W : figures->cap_min_W)), row_W = racks * said->rack_W;
+    if (!isnan(said->row_W) && said->row_W < row_W) row_W = said->row_W;
+    double *limits = pw_arena_alloc(a->arena, 2 * (size_t)racks * sizeof *limits);
+    uint32_t *rack_of = pw_arena_alloc(a->arena, a->nodes * sizeof *rack_of);
+    a->budget_W = pw_arena_alloc(a->arena, a->nodes * sizeof *a->budget_W);
+    a->wall_cap_W = pw_arena_alloc(a->arena, a->nodes * sizeof *a->wall_cap_W);
+    a->consumers = pw_arena_alloc(a->arena, a->nodes * sizeof *a->consumers);
+    if (!limits || !rack_of || !a->budget_W || !a->wall_cap_W || !a->consumers) return no_memory(error);
+    for (uint32_t r = 0; r < racks; r++) limits[r] = said->rack_W;
+    for (uint32_t n = 0; n < a->nodes; n++) {
+        rack_of[n] = n / per_rack;
+        a->consumers[n] = (pw_consumer){least_W, wall_W(a, a->out->node_W), wall_W(a, a->other_W + a->free_W[n]), -(int)n};
+    }
+    PW_TRY(pw_budget_divide_row(a->config->allocator, (pw_budget_policy)said->policy, row_W, limits, racks, a->consumers, rack_of, a->nodes,
+                                limits + racks, a->wall_cap_W, &a->division, error));
+    double least_rack_W = least_W * (a->nodes < per_rack ? a->nodes : per_rack);
+    if (a->division.short_W > 0 || least_rack_W > said->rack_W)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "more power, or fewer nodes in a rack",
+                       "power_budget: with the least caps of their GPUs nodes may draw %.0f W each, more than the budget holds", least_W);
+    for (uint32_t n = 0; n < a->nodes; n++) a->budget_W[n] = pw_supply_group_output_W(&a->feed.group, (pw_supply_state){0}, a->wall_cap_W[n]);
+    a->out->oversubscription = pw_budget_oversubscription(row_W, a->consumers, a->nodes);
+    return PW_OK;
+}
+
 /* --- What nodes do ------------------------------------------------------------------------------------------------- */
 
 static bool is_over(const acting *a) { return pw_executor_ended(a->executor) != PW_TIME_MAX; }
@@ -248,20 +300,25 @@ static bool is_over(const acting *a) { return pw_executor_ended(a->executor) != 
 static void count_time(acting *a, node_class *c, double now_s) {
     double seconds = (now_s - c->since_s) * c->gpus;
     if (c->mode == PW_BOX_BRAKED) a->out->braked_gpu_s += seconds;
-    if (c->mode == PW_BOX_CAPPED && c->slower) a->out->capped_gpu_s += seconds;
+    if ((c->mode == PW_BOX_CAPPED || c->mode == PW_BOX_FREE) && c->slower) a->out->capped_gpu_s += seconds;
     c->since_s = now_s;
 }
 
 /* Caps of the GPUs of a node of the class from what the node may draw; GPUs that want less leave it to the others. caps_W: [groups]. False: the least
  * caps are too much. */
 static bool divide_caps(acting *a, const node_class *c, double node_cap_W, double *cap_of_group_W) {
-    enum { MOST = 128 };
     const pw_gpu_power_figures *figures = pw_gpu_power_figures_of(pw_power_loop_model(a->loop));
-    pw_consumer gpus[MOST];
-    uint32_t groups[MOST], count = gpus_of(a, c->first_node, groups, MOST);
-    double caps[MOST];
+    const uint32_t *groups = &a->groups_of_node[(size_t)c->first_node * a->per_node];
+    pw_consumer *gpus = pw_arena_alloc(a->arena, a->per_node * sizeof *gpus);
+    double *caps = pw_arena_alloc(a->arena, a->per_node * sizeof *caps);
+    uint32_t count = 0;
     pw_division division;
     pw_error error = {0};
+    if (!gpus || !caps) {
+        pw_sim_fail(a->feed.sim, PW_NO_MEMORY, NULL, "no memory for events of power");
+        return false;
+    }
+    while (count < a->per_node && groups[count] != PW_NONE) count++;
     for (uint32_t i = 0; i < count; i++)
         gpus[i] = (pw_consumer){isnan(figures->cap_min_W) ? figures->idle_W : figures->cap_min_W, figures->tdp_W,
                                 pw_power_loop_settle(a->loop, groups[i], 0, false).watts.total, 0};
@@ -272,7 +329,7 @@ static bool divide_caps(acting *a, const node_class *c, double node_cap_W, doubl
     }
     pw_budget_check(a->feed.sim, budget_W, gpus, count, caps, &division);
     for (uint32_t i = 0; i < count; i++) cap_of_group_W[groups[i]] = caps[i];
-    return division.short_W <= 0;
+    return division.short_W <= 1e-6 * budget_W;
 }
 
 static void set_clocks(acting *a, uint32_t k, const pw_feed_box *now) {
@@ -283,15 +340,18 @@ static void set_clocks(acting *a, uint32_t k, const pw_feed_box *now) {
         return;
     }
     bool brake = now->mode == PW_BOX_BRAKED;
-    if (now->mode == PW_BOX_CAPPED) brake = !divide_caps(a, c, now->cap_W, caps);
+    double node_cap_W = fmin(c->budget_W, now->mode == PW_BOX_CAPPED ? now->cap_W : INFINITY);
+    bool capped = isfinite(node_cap_W), enough = !capped || divide_caps(a, c, node_cap_W, caps);
+    brake = brake || !enough; /* caps do not go so low */
     c->slower = false;
     for (uint32_t g = 0; g < a->groups; g++) {
         double held = pw_power_loop_clock(a->loop, g), ratio = held;
-        if (brake) ratio = pw_power_loop_settle(a->loop, g, 0, true).mean_ratio;
-        else if (now->mode == PW_BOX_CAPPED && caps[g] > 0) ratio = fmin(ratio, pw_power_loop_settle(a->loop, g, caps[g], false).mean_ratio);
+        if (capped && caps[g] > 0) /* by how much it is slower than without, which is held but for the loop's last steps */
+            ratio *= fmin(1, pw_power_loop_settle(a->loop, g, caps[g], false).mean_ratio / pw_power_loop_settle(a->loop, g, 0, false).mean_ratio);
+        if (brake) ratio = fmin(ratio, pw_power_loop_settle(a->loop, g, 0, true).mean_ratio);
         a->clocks[k * a->groups + g] = ratio;
         c->slower = c->slower || ratio < held;
-        if (now->mode == PW_BOX_CAPPED && caps[g] > 0) lowest_W = fmin(lowest_W, caps[g]);
+        if (capped && caps[g] > 0) lowest_W = fmin(lowest_W, caps[g]);
         pw_status status = pw_executor_set_group_clock(a->executor, k * a->groups + g, ratio);
         if (status != PW_OK) pw_sim_fail(a->feed.sim, status, NULL, "the clock of GPUs cannot change");
     }
@@ -313,7 +373,10 @@ static void on_change(void *object, uint32_t node, const pw_feed_box *now) {
         return;
     }
     char others[40] = "";
-    if (c->nodes > 1) snprintf(others, sizeof others, " and %u more", c->nodes - 1);
+    uint32_t alike = 0;
+    for (uint32_t i = 0; i < a->class_count; i++)
+        if (a->classes[i].events == c->events && a->classes[i].rack == c->rack) alike += a->classes[i].nodes;
+    if (alike > 1) snprintf(others, sizeof others, " and %u more", alike - 1);
     pw_sim_fail(a->feed.sim, PW_DEADLOCK, "give nodes more supplies, a guard that brakes in time, or a battery; or let the event last less than the hold-up",
                 "node %u%s falls at %.9g s: %.0f W are left of %.0f W that it draws, and the job waits for its GPUs for ever", node, others,
                 pw_sim_seconds(a->feed.sim), now->capacity_W, a->feed.draw_W);
@@ -324,7 +387,14 @@ static pw_status on_start(void *object, pw_executor *executor, pw_sim *sim, pw_r
     (void)recorder;
     a->executor = executor;
     a->feed.sim = sim;
-    return pw_feeds_create(&a->feed, a->events, a->desc->events.count, &a->feeds, error);
+    PW_TRY(pw_feeds_create(&a->feed, a->events, a->desc->events.count, &a->feeds, error));
+    if (!a->budget_W) return PW_OK;
+    pw_budget_check(sim, a->division.caps_W, a->consumers, a->nodes, a->wall_cap_W, &a->division);
+    for (uint32_t n = 0; n < a->nodes; n++)
+        if (a->budget_W[n] < a->feed.draw_W) pw_feeds_draw(a->feeds, n, a->budget_W[n], fmin(a->feed.braked_W, a->budget_W[n]));
+    for (uint32_t k = 0; k < a->class_count; k++)
+        if (a->classes[k].gpus) set_clocks(a, k, &(pw_feed_box){.mode = PW_BOX_FREE});
+    return pw_sim_error(sim)->status == PW_OK ? PW_OK : (error ? (*error = *pw_sim_error(sim)).status : pw_sim_error(sim)->status);
 }
 
 /* While the executor lives: until when it ran. */
@@ -349,7 +419,7 @@ static const change *change_at(const acting *a, const pw_feed_entry *entry) {
 
 static pw_clock_reason reason_of(const change *did) {
     if (!did || !did->slower) return PW_CLOCK_REASON_NONE;
-    return did->mode == PW_BOX_CAPPED && isfinite(did->cap_W) ? PW_CLOCK_REASON_SW_POWER_CAP : PW_CLOCK_REASON_HW_POWER_BRAKE;
+    return isfinite(did->cap_W) ? PW_CLOCK_REASON_SW_POWER_CAP : PW_CLOCK_REASON_HW_POWER_BRAKE;
 }
 
 static const char *effect_text(const acting *a, const pw_feed_entry *entry, const change *did, char *text, size_t size) {
@@ -367,8 +437,20 @@ static const char *effect_text(const acting *a, const pw_feed_entry *entry, cons
 static pw_status tell(acting *a, pw_error *error) {
     uint32_t count;
     const pw_feed_entry *log = pw_feeds_log(a->feeds, &count);
-    pw_power_effect *effects = pw_arena_alloc(a->arena, (count + (size_t)1) * sizeof *effects);
+    pw_power_effect *effects = pw_arena_alloc(a->arena, (count + (size_t)a->class_count + 1) * sizeof *effects);
     if (!effects) return no_memory(error);
+    for (uint32_t i = 0; a->budget_W && i < a->change_count && a->changes[i].at_s == 0; i++) { /* the division at the start */
+        const change *did = &a->changes[i];
+        const node_class *c = &a->classes[did->class];
+        char text[160], what[60];
+        if (a->out->effect_count == a->class_count) break;
+        snprintf(what, sizeof what, "budget of %.4g kW", a->wall_cap_W[c->first_node] / 1e3);
+        pw_power_effect *e = &effects[a->out->effect_count++];
+        *e = (pw_power_effect){.what = pw_arena_text(a->arena, what), .effect = pw_arena_text(a->arena, effect_text(a, NULL, did, text, sizeof text)),
+                               .first_node = c->first_node, .nodes = c->nodes, .clock_ratio = did->ratio, .reason = reason_of(did),
+                               .left_W = a->feed.group.units * a->feed.group.unit_W};
+        if (!e->what || !e->effect) return no_memory(error);
+    }
     for (uint32_t i = 0; i < count; i++) {
         char text[160];
         const change *did = log[i].is_mode ? change_at(a, &log[i]) : NULL;
@@ -386,7 +468,7 @@ static pw_status tell(acting *a, pw_error *error) {
 static pw_status prepare(acting *a, const pw_job *job, pw_error *error) {
     if (a->config->runner)
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "run it alone: job = ..., without scenario.events",
-                       "power.supplies, breaker, battery and events are not for jobs side by side");
+                       "power.supplies, breaker, battery, budget and events are not for jobs side by side");
     a->nodes = pw_cluster_nodes(a->config->cluster);
     a->groups = pw_power_loop_groups(a->loop);
     a->feed.allocator = a->config->allocator;
@@ -396,11 +478,14 @@ static pw_status prepare(acting *a, const pw_job *job, pw_error *error) {
     PW_TRY(read_supplies(a, error));
     PW_TRY(read_parts(a, error));
     PW_TRY(read_events(a, error));
+    a->job = *job;
+    PW_TRY(list_gpus(a, job, error));
+    PW_TRY(find_draws(a, error));
+    PW_TRY(divide_budgets(a, error));
     PW_TRY(make_classes(a, job, error));
     a->change_capacity = 64 * (1 + a->desc->events.count) * a->class_count;
     a->changes = pw_arena_alloc(a->arena, a->change_capacity * sizeof *a->changes);
-    if (!a->changes) return no_memory(error);
-    return find_draws(a, error);
+    return a->changes ? PW_OK : no_memory(error);
 }
 
 pw_status pw_power_events_run(const pw_power_loop *loop, const pw_catalogue *catalogue, const pw_power_desc *desc, const pw_session_config *config,

@@ -28,9 +28,10 @@ typedef struct pw_power_events {
     pw_supply_group group;
     double node_W, braked_W;       /* the most that a node may draw; what one draws with the brake on */
     double calm_s, run_s;          /* the run without the events, and with them */
-    double braked_gpu_s, capped_gpu_s; /* sums over GPUs of the time under the brake, and of that in which caps of what is left slow them */
+    double braked_gpu_s, capped_gpu_s; /* sums over GPUs of the time under the brake, and of that in which caps of their nodes slow them */
     const pw_power_effect *effects; /* until the run has ended */
     uint32_t effect_count;
+    double oversubscription;       /* rated power of nodes over the budgets of their racks and row; NaN: no budget */
     const char *draw_source;       /* where what a node draws beside GPUs comes from */
 } pw_power_events;
 

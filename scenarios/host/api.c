@@ -16,6 +16,10 @@ static const pw_field algorithm_item = {"algorithm", PW_FIELD_ONE_OF, .kinds = a
 static const pw_field job_item = {"job", PW_FIELD_ONE_OF, .kinds = pw_job_list_kinds, .text = "A job, or o.job_on with its nodes."};
 static const pw_field event_item = {"event", PW_FIELD_ONE_OF, .kinds = pw_event_kinds, .text = "A failure."};
 
+static const pw_kind *const alarm_kinds[] = {&pw_alarm_kind, NULL};
+static const pw_field alarm_item = {"alarm", PW_FIELD_ONE_OF, .kinds = alarm_kinds, .text = "An alarm."};
+static const char *const hook_names[] = {"alarm", NULL}; /* in the order of pw_scenario_hook */
+
 static const pw_field scenario_fields[] = {
     {"name", PW_FIELD_TEXT, PW_UNIT_NONE, offsetof(pw_scenario_desc, name), 0, 0, "", NULL, NULL,
      "Title of the report; without one, the name of the file."},
@@ -29,12 +33,20 @@ static const pw_field scenario_fields[] = {
      .text = "Several jobs side by side, instead of job; each on nodes of its own."},
     {"events", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_scenario_desc, events), 1, 10000, "", .item = &event_item,
      .text = "What fails while they run."},
+    {"meter", PW_FIELD_POINTER, PW_UNIT_NONE, offsetof(pw_scenario_desc, meter), 0, 0, "", .record = &pw_meter_kind,
+     .text = "The power meter of the site, for jobs that report power."},
+    {"alarms", PW_FIELD_LIST, PW_UNIT_NONE, offsetof(pw_scenario_desc, alarms), 1, 64, "", .item = &alarm_item,
+     .text = "Thresholds that are watched while the job runs, for jobs that report clocks, watts or temperatures."},
+    {"on", PW_FIELD_HOOKS, PW_UNIT_NONE, offsetof(pw_scenario_desc, on), 0, 0, "", .choices = hook_names,
+     .text = "Functions that are called while the job runs: alarm = function(event, sim) ... end, at each alarm raised or cleared."},
     {NULL}};
 
 static pw_status check_scenario(const void *description, const char *file, int line, pw_error *error) {
     const pw_scenario_desc *d = description;
     if (d->job.record && d->jobs.count)
         return pw_fail(error, PW_BAD_INPUT, file, line, "put it into the list", "scenario.job and scenario.jobs exclude each other");
+    if (d->on.function[PW_HOOK_ALARM] && !d->alarms.count)
+        return pw_fail(error, PW_BAD_INPUT, file, line, "add alarms = { o.alarm { ... } }", "scenario.on has a function for alarms, but there are none");
     if (d->events.count && !d->job.record && !d->jobs.count)
         return pw_fail(error, PW_BAD_INPUT, file, line, "add a job", "scenario.events change nothing: there is no job");
     return PW_OK;
@@ -122,6 +134,7 @@ const char *pw_api_type_text(const pw_field *field, char *text, size_t size) {
         default: snprintf(text, size, "list of %s", pw_api_type_text(field->item, inner, sizeof inner));
         }
         break;
+    case PW_FIELD_HOOKS: snprintf(text, size, "table of functions"); break;
     default:
         used = 0;
         text[0] = '\0';

@@ -5,8 +5,13 @@
 
 #include "models/import/import.h"
 #include "models/node/cluster.h"
+#include "models/power/meter.h"
 #include "scenarios/jobs/together.h"
+#include "scenarios/report/alarms.h"
 #include "sim/registry.h"
+
+/* Functions of a scenario that are called while its job runs. */
+typedef enum pw_scenario_hook { PW_HOOK_ALARM, PW_HOOK_COUNT } pw_scenario_hook;
 
 /* What a file returns. A file that returns a cluster alone gives a scenario without a job. */
 typedef struct pw_scenario_desc {
@@ -16,6 +21,9 @@ typedef struct pw_scenario_desc {
     pw_list algorithms; /* of pw_one_of: pw_algorithm_desc */
     pw_list jobs;   /* of pw_one_of, of one of pw_job_list_kinds: side by side, instead of job */
     pw_list events; /* of pw_one_of, of one of pw_event_kinds */
+    const pw_meter_desc *meter; /* NULL: none */
+    pw_list alarms; /* of pw_one_of: pw_alarm_desc */
+    pw_hooks on;    /* by pw_scenario_hook; functions of the scenario's script */
 } pw_scenario_desc;
 extern const pw_kind pw_scenario_kind;
 

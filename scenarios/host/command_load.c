@@ -49,9 +49,10 @@ static const struct {
 } cluster_options[] = {{"server", "cluster.node.server"}, {"nodes", "cluster.nodes"}, {"gpus-per-node", "cluster.node.gpus"}};
 enum { CLUSTER_OPTIONS = sizeof cluster_options / sizeof *cluster_options };
 
-static pw_status load(const pw_host *host, const pw_arguments *arguments, const char *file, bool has_cluster_options,
+static pw_status load(const pw_host *host, const pw_arguments *arguments, const char *file, bool has_cluster_options, bool keeps_hooks,
                       pw_catalogue *catalogue, pw_arena *arena, pw_scenario *scenario, pw_error *error) {
-    pw_scenario_options options = {.allocator = host->allocator, .catalogue = catalogue, .interrupt = host->interrupt};
+    pw_scenario_options options = {.allocator = host->allocator, .catalogue = catalogue, .interrupt = host->interrupt,
+                                   .keeps_hooks = keeps_hooks};
     PW_TRY(pw_command_seed(arguments, &options.seed, error));
     PW_TRY(read_limits(arguments, &options.limits, error));
     const char **overrides = pw_arena_alloc(arena, ((size_t)arguments->option_count + CLUSTER_OPTIONS + 2) * sizeof *overrides);
@@ -76,7 +77,12 @@ static pw_status load(const pw_host *host, const pw_arguments *arguments, const 
 
 pw_status pw_command_load(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_scenario *scenario, pw_error *error) {
-    return load(host, arguments, arguments->operands[0], false, catalogue, arena, scenario, error);
+    return load(host, arguments, arguments->operands[0], false, false, catalogue, arena, scenario, error);
+}
+
+pw_status pw_command_load_with_hooks(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
+                                     pw_scenario *scenario, pw_error *error) {
+    return load(host, arguments, arguments->operands[0], false, true, catalogue, arena, scenario, error);
 }
 
 pw_status pw_command_load_cluster(const pw_host *host, const pw_arguments *arguments, const char *file, pw_catalogue *catalogue,
@@ -85,7 +91,7 @@ pw_status pw_command_load_cluster(const pw_host *host, const pw_arguments *argum
     if (!file && !server)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "write --server \"DGX H100\" --nodes 4, or the name of a scenario's file",
                        "%s needs a cluster", arguments->command->name);
-    PW_TRY(load(host, arguments, file, true, catalogue, arena, scenario, error));
+    PW_TRY(load(host, arguments, file, true, false, catalogue, arena, scenario, error));
     if (!file) scenario->title = server;
     return PW_OK;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "scenarios/host/commands.h"
+#include "scenarios/host/monitor.h"
 #include "scenarios/report/report.h"
 #include "sim/text.h"
 
@@ -14,6 +15,7 @@ static const pw_option options[] = {
     {0, "links-csv", "FILE", false, "also write the use of every link over time, split by job, to FILE"},
     {0, "flows-csv", "FILE", false, "also write every transfer, with what limited it, to FILE"},
     {0, "series-csv", "FILE", false, "also write what the job has over time (a facility: hour by hour) to FILE"},
+    PW_MONITOR_OPTIONS,
     {0, "bins", "N", false, "at most so many intervals of time in --links-csv (default 100)"},
     {0, "ignore-memory", NULL, false, "run a plan that does not fit in memory"},
     {0, "unfolded", NULL, false, "simulate every rank, though equal ranks do the same (slow; the answer is the same)"},
@@ -188,6 +190,9 @@ static pw_status simulate_sides(pw_host *host, const pw_arguments *arguments, pw
     if (pw_arguments_has(arguments, "messages"))
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out, or jobs, events, --links-csv and --flows-csv",
                        "--messages is for one job whose links are not watched");
+    if (pw_monitor_is_asked(arguments, scenario))
+        return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out, or jobs, events, --links-csv and --flows-csv",
+                       "--metrics-csv, --openmetrics, meter and alarms are for one job whose links are not watched");
     if (pw_arguments_has(arguments, "series-csv"))
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "leave it out, or jobs, events, --links-csv and --flows-csv", "--series-csv is for one job whose links are not watched");
     PW_TRY(read_watch(arguments, &side, error));
@@ -203,25 +208,42 @@ static pw_status simulate_sides(pw_host *host, const pw_arguments *arguments, pw
     return status;
 }
 
-static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
-                          pw_error *error) {
-    pw_scenario scenario;
+/* One job, watched by whatever options and scenario ask for. */
+static pw_status simulate_one(pw_host *host, const pw_arguments *arguments, pw_job_call *call, const pw_scenario *scenario, pw_arena *arena, pw_error *error) {
+    const pw_one_of job = scenario->desc.job;
+    const pw_job_kind *kind = pw_job_kind_of(job.kind);
     pw_run_result result = {.arena = arena};
+    pw_monitor monitor;
+    pw_host_talk(host, "Simulating %s ...", scenario->title);
+    pw_status status = pw_monitor_begin(host, arguments, scenario, kind, call, &monitor, error);
+    if (status == PW_OK) {
+        status = kind->run(call, &result, error);
+        if (status != PW_OK) status = pw_monitor_explain(&monitor, status, error);
+        if (status == PW_OK) status = pw_monitor_take(&monitor, host, scenario, kind, call, &result, error);
+        if (status != PW_OK) pw_command_place(scenario, error);
+    }
+    pw_monitor_end(&monitor);
+    PW_TRY(status);
+    PW_TRY(write_series(host, arguments, kind, &result, error));
+    return report_one(host, arguments, call, scenario, job, &result, NULL, error);
+}
+
+static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_scenario *scenario, pw_error *error) {
     pw_job_call call = {.allocator = host->allocator, .catalogue = catalogue, .interrupt = host->interrupt};
     if (pw_arguments_has(arguments, "json") && pw_arguments_has(arguments, "csv"))
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "run it twice for both", "--json and --csv exclude each other");
     PW_TRY(pw_command_seed(arguments, &call.seed, error));
-    PW_TRY(pw_command_load(host, arguments, catalogue, arena, &scenario, error));
-    const pw_one_of job = scenario.desc.job;
-    if (scenario.desc.jobs.count || scenario.desc.events.count || pw_arguments_has(arguments, "links-csv") ||
+    PW_TRY(pw_command_load_with_hooks(host, arguments, catalogue, arena, scenario, error));
+    const pw_one_of job = scenario->desc.job;
+    if (scenario->desc.jobs.count || scenario->desc.events.count || pw_arguments_has(arguments, "links-csv") ||
         pw_arguments_has(arguments, "flows-csv") || pw_arguments_has(arguments, "bins"))
-        return simulate_sides(host, arguments, &call, &scenario, arena, error);
+        return simulate_sides(host, arguments, &call, scenario, arena, error);
     if (!job.record)
-        return pw_fail(error, PW_BAD_INPUT, scenario.file, 0, "add job = o.train { ... }; `podwright describe` shows a cluster",
+        return pw_fail(error, PW_BAD_INPUT, scenario->file, 0, "add job = o.train { ... }; `podwright describe` shows a cluster",
                        "the scenario has no job to run");
     const pw_job_kind *kind = pw_job_kind_of(job.kind);
-    const pw_origin *place = pw_scenario_origin(&scenario, "job");
-    const pw_cluster_desc *cluster = scenario.desc.cluster;
+    const pw_origin *place = pw_scenario_origin(scenario, "job");
+    const pw_cluster_desc *cluster = scenario->desc.cluster;
     call.cluster = cluster;
     call.desc = job.record;
     call.file = place->file;
@@ -229,18 +251,22 @@ static pw_status simulate(pw_host *host, const pw_arguments *arguments, pw_catal
     PW_TRY(read_options(arguments, kind, &call, error));
     PW_TRY(pw_job_check_power(kind, cluster, error));
     pw_status status = pw_job_check_cooling(kind, cluster, error);
-    if (status == PW_OK) pw_host_talk(host, "Simulating %s ...", scenario.title);
-    if (status == PW_OK) status = kind->run(&call, &result, error);
     if (status != PW_OK) {
-        pw_command_place(&scenario, error);
+        pw_command_place(scenario, error);
         return status;
     }
-    PW_TRY(write_series(host, arguments, kind, &result, error));
-    return report_one(host, arguments, &call, &scenario, job, &result, NULL, error);
+    return simulate_one(host, arguments, &call, scenario, arena, error);
+}
+
+static pw_status simulate_and_end(pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena, pw_error *error) {
+    pw_scenario scenario = {.script = NULL};
+    pw_status status = simulate(host, arguments, catalogue, arena, &scenario, error);
+    pw_scenario_end(&scenario);
+    return status;
 }
 
 static int run(pw_host *host, const pw_arguments *arguments) {
-    return pw_command_with_catalogue(host, arguments, simulate);
+    return pw_command_with_catalogue(host, arguments, simulate_and_end);
 }
 
 const pw_command pw_command_run = {

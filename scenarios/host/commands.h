@@ -24,6 +24,9 @@ extern const pw_command pw_command_run, pw_command_collective, pw_command_descri
 /* Loads the catalogue and the scenario named by the first operand, with those options. */
 pw_status pw_command_load(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
                           pw_scenario *scenario, pw_error *error);
+/* The same for who calls the scenario's hooks, and pw_scenario_end when it is done; also after a failure. */
+pw_status pw_command_load_with_hooks(const pw_host *host, const pw_arguments *arguments, pw_catalogue *catalogue, pw_arena *arena,
+                                     pw_scenario *scenario, pw_error *error);
 /* The same with a file (NULL: none, the options describe the cluster) and the options --server, --nodes and --gpus-per-node,
  * which change its cluster before --set does. */
 pw_status pw_command_load_cluster(const pw_host *host, const pw_arguments *arguments, const char *file, pw_catalogue *catalogue,

@@ -286,11 +286,39 @@ static pw_status set_list(pw_filler *b, const lua_api_record *owner, spot at, co
     return PW_OK;
 }
 
+/* The value is on top of the stack: a table of functions, which the registry of Lua keeps. */
+static pw_status set_hooks(pw_filler *b, spot at, const pw_field *field, void *desc) {
+    lua_State *L = b->L;
+    pw_hooks hooks = {0};
+    char what[64], hint[160];
+    snprintf(hint, sizeof hint, "write %s = { %s = function(event, sim) ... end }", field->name, field->choices[0]);
+    if (lua_type(L, -1) != LUA_TTABLE)
+        return pw_fail(&b->error, PW_BAD_INPUT, at.file, at.line, hint, "%s.%s takes a table of functions, not %s", at.kind->name, field->name,
+                       lua_api_what(L, -1, what, sizeof what));
+    size_t known = 0, all = 0;
+    for (int i = 0; field->choices[i]; i++) {
+        int type = lua_getfield(L, -1, field->choices[i]);
+        if (type != LUA_TNIL && type != LUA_TFUNCTION)
+            return pw_fail(&b->error, PW_BAD_INPUT, at.file, at.line, hint, "%s.%s.%s is no function but %s", at.kind->name, field->name, field->choices[i],
+                           lua_api_what(L, -1, what, sizeof what));
+        known += type != LUA_TNIL;
+        if (type == LUA_TNIL) lua_pop(L, 1);
+        else hooks.function[i] = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) all++;
+    if (all != known)
+        return pw_fail(&b->error, PW_BAD_INPUT, at.file, at.line, hint, "%s.%s has a key that is no hook", at.kind->name, field->name);
+    b->has_hooks = b->has_hooks || known > 0;
+    memcpy((char *)desc + field->offset, &hooks, sizeof hooks);
+    return PW_OK;
+}
+
 /* The value is on top of the stack. */
 static pw_status set_field(pw_filler *b, const lua_api_record *owner, const pw_field *field, void *desc, const char *path) {
     spot at = {owner->kind, owner->file, line_of(b, owner, field->name)};
     PW_TRY(pw_fill_origin(b, path, PW_ORIGIN_FILE, at.file, at.line, NULL));
     if (field->type == PW_FIELD_LIST) return set_list(b, owner, at, field, desc, path);
+    if (field->type == PW_FIELD_HOOKS) return set_hooks(b, at, field, desc);
     return set_value(b, at, field, desc, path);
 }
 

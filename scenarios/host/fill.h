@@ -17,6 +17,7 @@ typedef struct pw_filler {
     pw_origin *origins;
     size_t origin_count, origin_capacity;
     int depth; /* of records in records */
+    bool has_hooks; /* the script must live on */
     pw_import_notes notes;
     pw_error error;
 } pw_filler;

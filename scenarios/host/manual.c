@@ -211,6 +211,7 @@ static const char *stub_type(const pw_field *field, char *text, size_t size) {
         snprintf(text, size, strchr(item, '|') ? "(%s)[]" : "%s[]", item);
         return text;
     }
+    case PW_FIELD_HOOKS: return "table<string, function>";
     default:
         for (size_t i = 0; (kind = pw_field_kind(field, i)) && used < size; i++)
             used += (size_t)snprintf(text + used, size - used, "%spodwright.%s", i ? "|" : "", kind->name);

@@ -122,9 +122,16 @@ pw_status pw_scenario_load_as(const char *path, const pw_scenario_options *optio
     scenario->file = pw_arena_text(arena, path ? path : "podwright");
     scenario->title = scenario->file ? file_name(scenario->file) : NULL;
     if (status == PW_OK && !scenario->title) status = pw_fail(&b->error, PW_NO_MEMORY, NULL, 0, NULL, "no memory left");
-    pw_script_destroy(b->script);
+    scenario->script = NULL;
+    if (status == PW_OK && b->has_hooks && options->keeps_hooks) scenario->script = b->script;
+    else pw_script_destroy(b->script);
     if (status != PW_OK && error) *error = b->error;
     return status;
+}
+
+void pw_scenario_end(pw_scenario *scenario) {
+    pw_script_destroy(scenario->script);
+    scenario->script = NULL;
 }
 
 pw_status pw_scenario_load(const char *path, const pw_scenario_options *options, pw_arena *arena, pw_scenario *scenario,

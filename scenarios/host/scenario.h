@@ -29,6 +29,7 @@ typedef struct pw_scenario {
     size_t origin_count;
     pw_import_notes notes; /* of models read from a config.json */
     size_t script_bytes; /* peak memory of the script */
+    pw_script *script; /* kept for its hooks; NULL: it has none, or they are not called. pw_scenario_end frees it */
 } pw_scenario;
 
 typedef struct pw_scenario_options {
@@ -39,6 +40,7 @@ typedef struct pw_scenario_options {
     uint64_t seed;
     pw_script_limits limits;
     const volatile int *interrupt;
+    bool keeps_hooks; /* the caller calls them, and pw_scenario_end */
 } pw_scenario_options;
 
 /* Everything in *scenario lives in arena. path NULL: a scenario with a cluster of defaults, which the overrides fill. */
@@ -48,6 +50,8 @@ pw_status pw_scenario_load(const char *path, const pw_scenario_options *options,
  * Of *scenario everything but desc is filled. */
 pw_status pw_scenario_load_as(const char *path, const pw_scenario_options *options, const pw_kind *root, void *desc,
                               pw_arena *arena, pw_scenario *scenario, pw_error *error);
+/* Frees what a scenario keeps besides its arena; a zeroed or ended one is fine. */
+void pw_scenario_end(pw_scenario *scenario);
 /* Where a value comes from: of the path itself, or NULL for a default. */
 const pw_origin *pw_scenario_origin(const pw_scenario *scenario, const char *path);
 /* A message about "kind.field" gets the line in which the field below path (the record) was written. */

@@ -461,6 +461,15 @@ static int run_file(lua_State *L) {
     return lua_error(L);
 }
 
+static pw_status run_limited(pw_script *script, lua_CFunction function, void *object, int results, pw_error *error) {
+    lua_sethook(script->lua, hook, LUA_MASKCOUNT, HOOK_INTERVAL);
+    start_watchdog(script);
+    pw_status status = protect(script, function, object, results, error);
+    stop_watchdog(&script->watchdog);
+    lua_sethook(script->lua, NULL, 0, 0);
+    return status;
+}
+
 pw_status pw_script_run(pw_script *script, const char *path, pw_error *error) {
     script->path = path;
     const char *slash = strrchr(path, '/');
@@ -469,10 +478,10 @@ pw_status pw_script_run(pw_script *script, const char *path, pw_error *error) {
     script->folder = pw_alloc_zero(script->allocator, script->folder_size);
     if (!script->folder) return pw_fail(error, PW_NO_MEMORY, path, 0, NULL, "no memory left");
     memcpy(script->folder, path, length);
-    lua_sethook(script->lua, hook, LUA_MASKCOUNT, HOOK_INTERVAL);
-    start_watchdog(script);
-    pw_status status = protect(script, run_file, script, 1, error);
-    stop_watchdog(&script->watchdog);
-    lua_sethook(script->lua, NULL, 0, 0);
-    return status;
+    return run_limited(script, run_file, script, 1, error);
+}
+
+pw_status pw_script_call(pw_script *script, lua_CFunction function, void *object, pw_error *error) {
+    script->spent = 0;
+    return run_limited(script, function, object, 0, error);
 }

@@ -54,5 +54,7 @@ size_t pw_script_peak_bytes(const pw_script *script);
 
 /* Calls function with `object` in protected mode; function may raise. */
 pw_status pw_script_protect(pw_script *script, int (*function)(lua_State *), void *object, pw_error *error);
+/* The same for a function that runs code of the script after pw_script_run: with the limits of the script, anew for each call. */
+pw_status pw_script_call(pw_script *script, int (*function)(lua_State *), void *object, pw_error *error);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct pw_job_kind {
     bool can_message;        /* knows --messages */
     bool draws_power;        /* reads cluster.power */
     bool reads_cooling;      /* reads cluster.cooling whatever the power; those that draw power read it with that */
+    double ticks_per_second; /* of what it records; 0: PW_TICKS_PER_SECOND_STEP */
     /* Runs the job; result->arena is set, all else zero. Fills at least device, gpus, hash, answers and figures. A message
      * about a field says kind.field and gets that field's line. */
     pw_status (*run)(const pw_job_call *call, pw_run_result *result, pw_error *error);

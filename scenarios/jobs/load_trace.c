@@ -5,6 +5,7 @@
 #include "models/operations/load_trace.h"
 #include "scenarios/jobs/jobs.h"
 #include "scenarios/report/layout.h"
+#include "sim/time.h"
 
 extern const pw_job_kind pw_job_load_trace;
 
@@ -68,7 +69,8 @@ static pw_status run(const pw_job_call *call, pw_run_result *result, pw_error *e
     put_answers(r, result);
     put_figures(r, result);
     pw_result_note(result, "GPU power: %.300s", r->power_source);
+    pw_result_note(result, "node power: %s", r->node_source);
     return pw_result_finish(result, error);
 }
 
-const pw_job_kind pw_job_load_trace = {.kind = &pw_load_trace_kind, .reads_cooling = true, .run = run};
+const pw_job_kind pw_job_load_trace = {.kind = &pw_load_trace_kind, .draws_power = true, .reads_cooling = true, .ticks_per_second = PW_TICKS_PER_SECOND_OPERATIONS, .run = run};

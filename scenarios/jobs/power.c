@@ -62,8 +62,9 @@ static void put_events(const pw_power_events *events, double reference_Hz, pw_ru
     pw_result_figure(result, "node_wall_power", flow->input_W, "W");
     pw_result_figure(result, "node_braked_power", events->braked_W, "W");
     pw_result_figure(result, "supply_share", flow->share, "");
+    if (!isnan(events->oversubscription)) pw_result_figure(result, "oversubscription", events->oversubscription, "");
     if (!events->effect_count) return;
-    pw_result_answer(result, "events", "%s longer than the %s without them; %.4g GPU-s under the power brake, %.4g GPU-s slowed by caps of what was left",
+    pw_result_answer(result, "events", "%s longer than the %s without them; %.4g GPU-s under the power brake, %.4g GPU-s slowed by caps of their nodes",
                      pw_layout_seconds(events->run_s - events->calm_s, a, sizeof a), pw_layout_seconds(events->calm_s, b, sizeof b), events->braked_gpu_s,
                      events->capped_gpu_s);
     pw_result_figure(result, "calm_s", events->calm_s, "s");
@@ -86,6 +87,7 @@ void pw_job_put_power(const pw_power_result *power, const char *per, double coun
                       uint32_t row_count) {
     char a[64], b[64] = "";
     if (!power) return;
+    result->gpu_power = (pw_power_shape){power->bins_W, power->bin_count, power->bin_s, power->span_s};
     if (per) snprintf(b, sizeof b, ", %.4g J per %s", power->energy_J / count, per);
     pw_result_answer(result, "GPU power", "%.0f W in the mean, p95 %.0f W, peak %.0f W over %g ms; %s in all%s", power->mean_W, power->p95_W,
                      power->peak_W, power->sample_s * 1e3, energy_text(power->energy_J, a, sizeof a), b);

@@ -26,7 +26,7 @@ typedef struct pw_figure {
     const char *text; /* not NULL: a word instead of a number, for JSON alone */
 } pw_figure;
 
-enum { PW_RESULT_LINES = 16, PW_RESULT_FIGURES = 160, PW_ROW_FIGURES = 8, PW_ROW_MEMORY = 12, PW_HAPPENING_FIGURES = 3 };
+enum { PW_RESULT_LINES = 96, PW_RESULT_FIGURES = 320, PW_ROW_FIGURES = 8, PW_ROW_MEMORY = 12, PW_HAPPENING_FIGURES = 3 };
 
 /* One program: a pipeline stage, a worker, a server. Times are means over its ranks. */
 typedef struct pw_result_row {
@@ -59,6 +59,13 @@ typedef struct pw_happening {
     pw_figure figures[PW_HAPPENING_FIGURES]; /* more for programs: "gpu_clock"; name NULL: no more */
 } pw_happening;
 
+/* Watts of all GPUs of a job over one repetition of it, in bins; count 0: not known. For meters. */
+typedef struct pw_power_shape {
+    const double *watts;
+    uint32_t count;
+    double bin_s, span_s; /* the last bin ends with the span */
+} pw_power_shape;
+
 typedef struct pw_run_result {
     pw_arena *arena; /* of everything here; set by the caller, all else zero */
     bool is_out_of_memory;
@@ -79,6 +86,7 @@ typedef struct pw_run_result {
     const char *const *notes;
     uint32_t note_count, note_capacity;
     pw_series series;
+    pw_power_shape gpu_power;
     const pw_device *device; /* of every node */
     int64_t gpus;            /* that the job uses */
     const char *answer_class; /* regime whose errors are alike, as `validate` prints it; NULL: none */

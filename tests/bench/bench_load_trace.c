@@ -18,8 +18,8 @@ static const struct bench {
     int64_t nodes;
     double mean_nodes, lasts_s, target_cpu_s;
 } benches[] = {
-    {"load trace: 16384 GPUs, an hour, random jobs", 2048, 16, 900, 5},
-    {"load trace: 1024 GPUs, an hour, random jobs", 128, 8, 900, 0.5},
+    {"load trace: 16384 GPUs over an hour of random jobs", 2048, 16, 900, 5},
+    {"load trace: 1024 GPUs over an hour of random jobs", 128, 8, 900, 0.5},
 };
 
 static double cpu_s(void) {

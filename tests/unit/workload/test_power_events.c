@@ -1,6 +1,7 @@
 /* What the loss of a feed does to a step: nothing, a brake, caps, or the end of the job. */
 #include <math.h>
 
+#include "models/power/budget.h"
 #include "models/workload/power_events.h"
 #include "tests/unit/workload/runs.h"
 
@@ -144,6 +145,58 @@ PW_TEST(a_node_without_supply_ends_the_job) {
     happen(after, "mains", 1000, NAN, -1); /* the step is over by then */
     ran = run_with(after, 2);
     PW_EXPECT_INT(events_of(&ran)->effect_count, 0);
+}
+
+PW_TEST(caps_reach_the_gpus_of_every_stage) { /* stages on nodes of their own: all nodes in one event, or each in its own */
+    asked *all = ask(), *each = ask();
+    all->supplies.units = each->supplies.units = 4;
+    all->supplies.redundancy = each->supplies.redundancy = "2N";
+    happen(all, "feed a", 0, NAN, -1);
+    happen(each, "feed a", 0, NAN, 0);
+    happen(each, "feed a", 0, NAN, 1);
+    pw_train_desc *job = llama();
+    job->tensor_parallel = 8;
+    pw_train_result a, b;
+    pw_error error = {0};
+    pw_cluster_desc cluster = nodes_of("DGX H100", 2);
+    pw_run_options options = {.ignore_memory = true};
+    cluster.power = &all->power;
+    must(pw_train_run(NULL, catalogue(), &cluster, job, &options, "job.lua", 1, arena(), &a, &error), &error);
+    cluster.power = &each->power;
+    must(pw_train_run(NULL, catalogue(), &cluster, job, &options, "job.lua", 1, arena(), &b, &error), &error);
+    PW_EXPECT_NEAR(a.step_s, b.step_s, 1e-12);
+    PW_EXPECT_NEAR(events_of(&a)->braked_gpu_s, events_of(&b)->braked_gpu_s, 1e-12);
+}
+
+PW_TEST(a_budget_caps_nodes_from_the_start) {
+    asked *a = ask(), *wide = ask();
+    pw_power_budget_desc budget;
+    pw_error error = {0};
+    must(pw_description_defaults(&pw_power_budget_kind, &budget, arena(), &error), &error);
+    budget.rack_W = 14000;
+    budget.nodes = 2;
+    a->power.budget = &budget;
+    pw_train_result ran = run_with(a, 2);
+    const pw_power_events *e = events_of(&ran);
+    PW_EXPECT(ran.step_s > e->calm_s && e->effect_count == 2); /* a stage on each node */
+    for (uint32_t i = 0; i < e->effect_count; i++) PW_EXPECT(e->effects[i].reason == PW_CLOCK_REASON_SW_POWER_CAP);
+    PW_EXPECT_NEAR(e->capped_gpu_s, 16 * ran.step_s, 1e-9);
+    PW_EXPECT(e->oversubscription > 1.4 && e->oversubscription < 1.6);
+    pw_power_budget_desc much = budget;
+    much.rack_W = 30000;
+    wide->power.budget = &much;
+    ran = run_with(wide, 2);
+    PW_EXPECT_NEAR(ran.step_s, events_of(&ran)->calm_s, 1e-12);
+    much.rack_W = 9000;
+    PW_EXPECT(try_run(wide, 2, false, &ran, &error) == PW_BAD_INPUT);
+    PW_EXPECT_CONTAINS(error.what, "power_budget");
+}
+
+PW_TEST(policies_of_budgets_have_one_name) {
+    for (int i = 0; i <= PW_BUDGET_POLICY_COUNT; i++) {
+        if (!pw_budget_policy_names[i] || !pw_power_policy_names[i]) PW_EXPECT(!pw_budget_policy_names[i] && !pw_power_policy_names[i]);
+        else PW_EXPECT_TEXT(pw_power_policy_names[i], pw_budget_policy_names[i]);
+    }
 }
 
 PW_TEST(what_cannot_be_is_refused) {
