@@ -2,13 +2,14 @@
 
 #include <string.h>
 
-double pw_training_clock(const pw_catalogue *catalogue, const pw_device *device, pw_precision precision,
-                         const char **source) {
+/* The ratio of a table's row for the device, else for its architecture; `none` without one. */
+static double ratio_of(const pw_catalogue *catalogue, const char *name, const pw_device *device, pw_precision precision, double none,
+                       const char **source) {
     *source = "";
-    const pw_table *table = pw_catalogue_table(catalogue, "training-clocks");
-    if (!table) return 1;
+    const pw_table *table = pw_catalogue_table(catalogue, name);
+    if (!table) return none;
     const char *units = precision == PW_PRECISION_FP8 || precision == PW_PRECISION_FP4 ? "fp8" : precision == PW_PRECISION_FP32 ? "fp32" : "bf16";
-    double best = 1;
+    double best = none;
     bool found = false;
     for (size_t row = 0; row < pw_table_rows(table); row++) {
         double ratio = pw_table_number_of(table, row, "ratio");
@@ -23,4 +24,13 @@ double pw_training_clock(const pw_catalogue *catalogue, const pw_device *device,
         if (own) break;
     }
     return best;
+}
+
+double pw_training_clock(const pw_catalogue *catalogue, const pw_device *device, pw_precision precision,
+                         const char **source) {
+    return ratio_of(catalogue, "training-clocks", device, precision, 1, source);
+}
+
+double pw_training_pace(const pw_catalogue *catalogue, const pw_device *device, pw_precision precision, const char **source) {
+    return ratio_of(catalogue, "training-pace", device, precision, 0, source);
 }

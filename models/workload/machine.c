@@ -24,10 +24,14 @@ static pw_status vary(pw_machine *machine, const pw_catalogue *catalogue, const 
     return pw_variability_draw(v, seed, job->ranks, arena, &job->slowdown_of_rank, error);
 }
 
-/* Whether clocks come from power. */
-static bool governs(const pw_machine *machine, const pw_run_options *options) {
+/* Whether clocks come from power: as was said; without a word, where published steps have told the pace that goes with it. */
+static bool governs(pw_machine *machine, const pw_run_options *options, const pw_catalogue *catalogue, pw_precision precision) {
+    const char *source;
     if (options->plain || options->clock_ratio > 0) return false;
-    return machine->power_desc && machine->power_desc->model == PW_POWER_ON;
+    if (machine->power_desc && machine->power_desc->model == PW_POWER_OFF) return false;
+    double on_file = pw_training_pace(catalogue, pw_cluster_device(machine->cluster), precision, &source);
+    machine->pace = options->pace > 0 ? options->pace : on_file > 0 ? on_file : 1;
+    return options->pace > 0 || machine->power_desc || on_file > 0;
 }
 
 pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator, const pw_catalogue *catalogue,
@@ -38,8 +42,8 @@ pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator,
     else if (!options->plain) machine->clock_ratio = pw_training_clock(catalogue, device, precision, &machine->clock_source);
     job->kernel_time_factor = options->kernel_time_factor > 0 ? options->kernel_time_factor : options->plain ? 1 : stack_factor;
     if (!options->plain) PW_TRY(vary(machine, catalogue, variability, options->seed, arena, job, error));
-    if (governs(machine, options))
-        PW_TRY(pw_power_loop_create(allocator, catalogue, machine->cluster, machine->power_desc, options->seed, arena, job,
+    if (governs(machine, options, catalogue, precision))
+        PW_TRY(pw_power_loop_create(allocator, catalogue, machine->cluster, machine->power_desc, machine->pace, options->seed, arena, job,
                                     &machine->power_loop, error));
     PW_TRY(pw_gpu_create(allocator, catalogue, device->name, &machine->gpu, error));
     PW_TRY(pw_collectives_create(allocator, catalogue, machine->cluster, true, &machine->collectives, error));
@@ -69,7 +73,7 @@ pw_status pw_machine_run(pw_machine *machine, const pw_allocator *allocator, con
         pw_power_loop_keep(machine->power_loop);
     }
     PW_TRY(pw_power_loop_run(machine->power_loop, happens ? &calm : &config, job, arena, result, &machine->power, error));
-    machine->clock_ratio = machine->power.clock_ratio;
+    machine->clock_ratio = machine->pace * machine->power.clock_ratio;
     if (!happens) return PW_OK;
     pw_power_events *events = pw_arena_alloc(arena, sizeof *events);
     if (!events) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for events of power");

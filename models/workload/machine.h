@@ -17,6 +17,7 @@ typedef struct pw_run_options {
     bool messages;             /* and every message of a collective */
     bool plain;                /* kernels at the reference clock, without the stack's factor and variability: for tests of laws */
     double clock_ratio;        /* of every GPU to the reference clock; 0: the sustained clock of a training step */
+    double pace;               /* of arithmetic at the clock that power gives; 0: on file. Above 0 power sets the clock. */
     double kernel_time_factor; /* in place of the stack's; 0: the stack's */
     const volatile int *interrupt; /* not 0: the run ends with PW_INTERRUPTED; may be NULL */
     const pw_sink *sinks;      /* more listeners, e.g. a trace writer */
@@ -33,6 +34,7 @@ typedef struct pw_machine {
     const char *clock_source;  /* where the sustained clock comes from; NULL or "": it was asked for, or nothing is known */
     const pw_catalogue *catalogue;
     const pw_power_desc *power_desc; /* as the cluster says; NULL: nothing was said */
+    double pace;
     pw_power_loop *power_loop;  /* NULL: clocks do not come from power */
     pw_power_result power;      /* of a run with it */
     pw_variability_desc variability; /* resolved; spread_from is 0 in a plain run */

@@ -116,7 +116,7 @@ static void set_clock(power_dynamic *d, uint32_t rank_class, double clock_ratio)
     gpu->clock_ratio = fmax(figures->min_ratio, fmin(gpu->ceiling_ratio, clock_ratio));
     gpu->reason = free ? gpu->ceiling_reason : PW_CLOCK_REASON_SW_POWER_CAP;
     gpu->decided = pw_sim_now(d->sim);
-    pw_executor_set_class_clock(d->executor, rank_class, gpu->clock_ratio);
+    pw_executor_set_class_clock(d->executor, rank_class, d->pace * gpu->clock_ratio);
     dynamic_changed(d, d->executor, rank_class);
 }
 
@@ -186,7 +186,7 @@ pw_status dynamic_begin(power_dynamic *d, pw_executor *executor, pw_sim *sim, pw
             gpu->track = pw_record_track(d->recorder, 0, name);
             pw_record_level(d->recorder, gpu->track, d->quantities[4], 0, pw_executor_class(executor, c)->multiplicity);
         }
-        pw_executor_set_class_clock(executor, c, gpu->clock_ratio);
+        pw_executor_set_class_clock(executor, c, d->pace * gpu->clock_ratio);
         dynamic_changed(d, executor, c);
     }
     return PW_OK;

@@ -37,7 +37,7 @@ typedef struct dynamic_gpu {
 
 typedef struct power_dynamic {
     const pw_gpu_power *model;
-    double average_s, decision_s, margin;
+    double average_s, decision_s, margin, pace;
     dynamic_gpu *gpus;       /* [rank classes]; the caller fills the inputs before dynamic_begin */
     uint32_t count, bins;
     double bin_s;

@@ -352,7 +352,7 @@ static void set_clocks(acting *a, uint32_t k, const pw_feed_box *now) {
         a->clocks[k * a->groups + g] = ratio;
         c->slower = c->slower || ratio < held;
         if (capped && caps[g] > 0) lowest_W = fmin(lowest_W, caps[g]);
-        pw_status status = pw_executor_set_group_clock(a->executor, k * a->groups + g, ratio);
+        pw_status status = pw_executor_set_group_clock(a->executor, k * a->groups + g, pw_power_loop_pace(a->loop) * ratio);
         if (status != PW_OK) pw_sim_fail(a->feed.sim, status, NULL, "the clock of GPUs cannot change");
     }
     for (uint32_t r = 0; r < a->job.ranks; r++)
@@ -496,7 +496,10 @@ pw_status pw_power_events_run(const pw_power_loop *loop, const pw_catalogue *cat
     pw_status status = prepare(&a, job, error);
     if (status == PW_OK) {
         pw_session_config own = *config;
-        own.clock_of_group = a.clocks;
+        double *paced = pw_arena_alloc(arena, ((size_t)a.class_count * a.groups + 1) * sizeof *paced);
+        if (!paced) return no_memory(error);
+        for (uint32_t g = 0; g < a.class_count * a.groups; g++) paced[g] = pw_power_loop_pace(loop) * a.clocks[g];
+        own.clock_of_group = paced;
         own.attach = on_start;
         own.observe = on_end;
         own.observer = &a;

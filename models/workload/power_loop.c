@@ -46,7 +46,7 @@ struct pw_power_loop {
     pw_arena *arena;
     pw_gpu_power *model;
     pw_gpu_limits limits;
-    double temperature_C, cap_W;
+    double temperature_C, cap_W, pace;
     double average_s, sample_s, decision_s, margin;
     bool is_dynamic;          /* the last run */
     power_dynamic controller; /* of that run */
@@ -162,7 +162,8 @@ static pw_status group_ranks(pw_power_loop *loop, const pw_cluster *cluster, uin
 }
 
 pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
-                               const pw_power_desc *desc, uint64_t seed, pw_arena *arena, pw_job *job, pw_power_loop **result,
+                               const pw_power_desc *desc, double pace, uint64_t seed, pw_arena *arena, pw_job *job,
+                               pw_power_loop **result,
                                pw_error *error) {
     *result = NULL;
     pw_power_loop *loop = pw_arena_alloc(arena, sizeof *loop);
@@ -170,6 +171,7 @@ pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue
     loop->allocator = allocator ? *allocator : *pw_allocator_default();
     loop->arena = arena;
     loop->job = job;
+    loop->pace = pace;
     loop->is_dynamic = desc && desc->mode == PW_POWER_DYNAMIC;
     PW_TRY(pw_gpu_power_create(&loop->allocator, catalogue, pw_cluster_device(cluster)->name, &loop->model, error));
     *result = loop; /* from here on the caller destroys it */
@@ -192,13 +194,13 @@ void pw_power_loop_destroy(pw_power_loop *loop) {
 typedef struct class_time {
     const pw_executor *executor;
     uint32_t class;
-    double overlap, pauses_s;
+    double pace, overlap, pauses_s;
 } class_time;
 
 static double time_of(void *context, double clock_ratio) {
     const class_time *t = context;
     double compute_s;
-    if (pw_executor_compute_at(t->executor, t->class, clock_ratio, &compute_s, NULL) != PW_OK) return t->pauses_s;
+    if (pw_executor_compute_at(t->executor, t->class, t->pace * clock_ratio, &compute_s, NULL) != PW_OK) return t->pauses_s;
     return t->overlap * compute_s + t->pauses_s;
 }
 
@@ -221,6 +223,7 @@ static double kept_time(void *context, double clock_ratio) {
 
 void pw_power_loop_keep(pw_power_loop *loop) { loop->keeps = true; }
 uint32_t pw_power_loop_groups(const pw_power_loop *loop) { return loop->group_count; }
+double pw_power_loop_pace(const pw_power_loop *loop) { return loop->pace; }
 double pw_power_loop_clock(const pw_power_loop *loop, uint32_t number) { return loop->groups[number].clock_ratio; }
 const pw_gpu_power *pw_power_loop_model(const pw_power_loop *loop) { return loop->model; }
 
@@ -236,8 +239,8 @@ pw_gpu_settled pw_power_loop_settle(const pw_power_loop *loop, uint32_t number, 
 static pw_status settle(const pw_power_loop *loop, const pw_executor *executor, uint32_t class, group *of, pw_error *error) {
     pw_effort effort = pw_executor_effort(executor, class);
     double alone_s;
-    PW_TRY(pw_executor_compute_at(executor, class, of->clock_ratio, &alone_s, error));
-    class_time time = {.executor = executor, .class = class, .pauses_s = effort.active_s - effort.compute_s};
+    PW_TRY(pw_executor_compute_at(executor, class, loop->pace * of->clock_ratio, &alone_s, error));
+    class_time time = {.executor = executor, .class = class, .pace = loop->pace, .pauses_s = effort.active_s - effort.compute_s};
     if (alone_s > 0) time.overlap = effort.compute_s / alone_s;
     pw_gpu_load load = {.work = effort.work, .span_s = time_of(&time, 1), .time_of = time_of, .context = &time};
     if (!(load.span_s > 0)) { /* computes nothing */
@@ -471,7 +474,7 @@ static pw_status attach(void *object, pw_executor *executor, pw_sim *sim, pw_rec
     pw_power_loop *loop = object;
     uint32_t classes = pw_executor_class_count(executor);
     power_dynamic *d = &loop->controller;
-    *d = (power_dynamic){.model = loop->model, .average_s = loop->average_s, .decision_s = loop->decision_s, .margin = loop->margin,
+    *d = (power_dynamic){.model = loop->model, .average_s = loop->average_s, .decision_s = loop->decision_s, .margin = loop->margin, .pace = loop->pace,
                          .count = classes, .bins = BINS, .bin_s = loop->power->bin_s > 0 ? 2 * loop->power->bin_s : FIRST_BIN_S};
     d->gpus = pw_arena_alloc(loop->results, (classes + (size_t)1) * sizeof *d->gpus);
     if (!d->gpus) return no_memory(error);
@@ -535,6 +538,7 @@ static pw_status fill(pw_power_loop *loop, const char *provenance, pw_power_resu
     power->groups = groups;
     power->sample_s = loop->sample_s;
     power->cap_W = loop->cap_W;
+    power->pace = loop->pace;
     power->temperature_C = warmth / gpus;
     power->cooling = loop->heat ? power_heat_row(loop->heat) : NULL;
     power->reference_Hz = pw_gpu_power_figures_of(loop->model)->reference_Hz;
@@ -549,7 +553,7 @@ static bool holds(pw_power_loop *loop) {
         if (loop->groups[g].seen && fabs(loop->groups[g].next - loop->groups[g].clock_ratio) > SAME_CLOCK * loop->groups[g].next) same = false;
     for (uint32_t g = 0; !same && g < loop->group_count; g++) {
         if (loop->groups[g].seen) loop->groups[g].clock_ratio = loop->groups[g].next;
-        loop->clocks[g] = loop->groups[g].clock_ratio;
+        loop->clocks[g] = loop->pace * loop->groups[g].clock_ratio;
     }
     return same;
 }
@@ -569,7 +573,10 @@ pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config
     loop->results = arena;
     loop->power = power;
     *power = (pw_power_result){0};
-    for (uint32_t g = 0; g < loop->group_count; g++) loop->clocks[g] = loop->groups[g].clock_ratio = config->clock_ratio;
+    for (uint32_t g = 0; g < loop->group_count; g++) {
+        loop->groups[g].clock_ratio = config->clock_ratio;
+        loop->clocks[g] = loop->pace * config->clock_ratio;
+    }
     bool settled = false;
     for (uint32_t run = 0; run < MOST_RUNS && !settled; run++) {
         PW_TRY(pw_session_run(&own, job, arena, result, error));
@@ -593,4 +600,6 @@ void pw_power_loop_note(const pw_power_result *power, pw_notes *notes) {
         pw_note(notes, "Clocks come from power and heat: cap %g W, dies at %.1f degC in the mean, cooled by \"%s\"; %s.", power->cap_W, power->temperature_C,
                 power->cooling, power->provenance);
     else pw_note(notes, "Clocks come from power: cap %g W, dies at %g degC; %s.", power->cap_W, power->temperature_C, power->provenance);
+    if (power->pace != 1)
+        pw_note(notes, "At one clock arithmetic runs at %.3f of the pace of benchmarked kernels (training-pace).", power->pace);
 }

@@ -33,6 +33,7 @@ typedef struct pw_power_result {
     double mean_W, p95_W, peak_W; /* of one GPU, over GPUs and windows of sample_s; the mean: over all time */
     double sample_s;
     double clock_ratio, lowest_ratio; /* mean over GPUs; of the slowest */
+    double pace;                 /* of arithmetic at a clock (training-pace) */
     double reference_Hz, cap_W, temperature_C, hottest_C; /* temperatures: mean over GPUs; of the hottest group */
     const char *cooling;         /* row of cooling-devices that they come from; NULL: as said */
     uint32_t by_reason[PW_CLOCK_REASON_COUNT]; /* GPUs */
@@ -47,11 +48,11 @@ typedef struct pw_power_result {
 } pw_power_result;
 
 typedef struct pw_power_loop pw_power_loop;
-/* Resolves what the user said; sets the job's clock groups. desc NULL: the defaults. seed: of the dies. Everything lies in arena. The
- * catalogue, cluster and job outlive it. Errors: no parameters for the device; limits out of its range; an unknown profile. */
+/* Resolves what the user said; sets the job's clock groups. desc NULL: the defaults. pace: of arithmetic at a clock, over that of the
+ * kernels on file. seed: of the dies. Everything lies in arena. The catalogue, cluster and job outlive it. Errors: no parameters for the device; limits out of its range; an unknown profile. */
 pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_cluster *cluster,
-                               const pw_power_desc *desc, uint64_t seed, pw_arena *arena, pw_job *job, pw_power_loop **loop,
-                               pw_error *error);
+                               const pw_power_desc *desc, double pace, uint64_t seed, pw_arena *arena, pw_job *job,
+                               pw_power_loop **loop, pw_error *error);
 void pw_power_loop_destroy(pw_power_loop *loop); /* NULL is fine */
 /* Runs the job until clocks hold, then, when somebody listens or it runs beside others, once more at those. */
 pw_status pw_power_loop_run(pw_power_loop *loop, const pw_session_config *config, const pw_job *job, pw_arena *arena,
@@ -61,6 +62,7 @@ void pw_power_loop_keep(pw_power_loop *loop);
 /* After a run, for what happens to the supply of nodes (power_events.h): the job's clock groups, the clock that one holds, and where its
  * GPUs settle with the same load under a power cap (0: as said) or the power brake. watts: means while they compute. */
 uint32_t pw_power_loop_groups(const pw_power_loop *loop);
+double pw_power_loop_pace(const pw_power_loop *loop); /* what the executor gets is the clock times this */
 double pw_power_loop_clock(const pw_power_loop *loop, uint32_t group);
 pw_gpu_settled pw_power_loop_settle(const pw_power_loop *loop, uint32_t group, double cap_W, bool brake);
 const pw_gpu_power *pw_power_loop_model(const pw_power_loop *loop);

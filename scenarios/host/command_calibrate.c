@@ -26,8 +26,9 @@ static pw_status calibrate(pw_host *host, const pw_arguments *arguments, pw_cata
     pw_refit_kind kind = PW_REFIT_CLOCKS;
     bool intervals = strcmp(what, "intervals") == 0;
     if (strcmp(what, "stacks") == 0) kind = PW_REFIT_STACKS;
+    else if (strcmp(what, "pace") == 0) kind = PW_REFIT_PACE;
     else if (!intervals && strcmp(what, "clocks") != 0)
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, stacks, intervals, steps, import or judge", "unknown parameter '%.200s'", what);
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "it is clocks, pace, stacks, intervals, steps, import or judge", "unknown parameter '%.200s'", what);
     pw_file *file = NULL;
     PW_TRY(pw_host_open(host, pw_arguments_value(arguments, "output", NULL), &file, error));
     pw_status status = intervals ? pw_intervals_write(catalogue, host->interrupt, file, arena, error)

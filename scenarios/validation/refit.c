@@ -56,12 +56,15 @@ static bool only_judges(const refit *of, const char *source) {
 static pw_status step_at(const pw_validation_context *context, pw_refit_kind kind, const pw_training_row *row, double x,
                          double *step_s, pw_error *error) {
     if (kind == PW_REFIT_STACKS) return pw_training_predict(context, row, x, 0, step_s, error);
-    return pw_training_predict(context, row, 1, 1 / x, step_s, error);
+    if (kind == PW_REFIT_CLOCKS) return pw_training_predict(context, row, 1, 1 / x, step_s, error);
+    pw_training_row paced = *row;
+    paced.pace = 1 / x;
+    return pw_training_predict(context, &paced, 1, 0, step_s, error);
 }
 
 static pw_status solve(const pw_validation_context *context, pw_refit_kind kind, const pw_training_row *row, double *x,
                        pw_error *error) {
-    double x0 = 1, x1 = kind == PW_REFIT_CLOCKS ? 1.15 : 1.1, t0, t1;
+    double x0 = 1, x1 = kind == PW_REFIT_STACKS ? 1.1 : 1.15, t0, t1;
     PW_TRY(step_at(context, kind, row, x0, &t0, error));
     PW_TRY(step_at(context, kind, row, x1, &t1, error));
     for (int i = 0; i < 2 && t1 != t0; i++) {
@@ -73,7 +76,7 @@ static pw_status solve(const pw_validation_context *context, pw_refit_kind kind,
         if (x1 == x0) break;
         PW_TRY(step_at(context, kind, row, x1, &t1, error));
     }
-    *x = kind == PW_REFIT_CLOCKS ? 1 / x1 : x1;
+    *x = kind == PW_REFIT_STACKS ? x1 : 1 / x1;
     return PW_OK;
 }
 
@@ -215,7 +218,7 @@ static void write_group(pw_refit_kind kind, const sample *first, uint32_t rows, 
     double families = 0;
     for (uint32_t i = 0; i < rows; i++) families += first[i].weight;
     pw_file_csv_text(file, first->group);
-    if (kind == PW_REFIT_CLOCKS) {
+    if (kind != PW_REFIT_STACKS) {
         pw_file_csv_text(file, first->arch);
         write_text_or_nothing(file, first->gpu);
         pw_file_csv_text(file, strcmp(first->width, "8") == 0 ? "fp8" : strcmp(first->width, "32") == 0 ? "fp32" : "bf16");
@@ -241,6 +244,8 @@ static void write_others(const pw_table *table, const samples *all, pw_file *fil
     }
 }
 
+static const char *const tables[] = {"training-clocks", "stack-factors", "training-pace"}; /* [pw_refit_kind] */
+
 pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, const volatile int *interrupt, pw_file *file,
                          pw_arena *arena, pw_error *error) {
     pw_suite suite = pw_suite_training;
@@ -252,16 +257,16 @@ pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, cons
     PW_TRY(pw_validation_run(&suite, catalogue, &options, arena, &validation, error));
     samples all = {0};
     PW_TRY(collect(kind, &validation, arena, &all, error));
-    pw_file_text(file, kind == PW_REFIT_CLOCKS
+    pw_file_text(file, kind != PW_REFIT_STACKS
                            ? "name,arch,gpu,precision,ratio [ratio],low [ratio],high [ratio],rows [count],families [count],"
                              "provenance,source\n"
                            : "name,factor [ratio],low [ratio],high [ratio],rows [count],families [count],provenance,source\n");
     for (uint32_t first = 0, last; first < all.count; first = last) {
         for (last = first; last < all.count && strcmp(all.list[last].group, all.list[first].group) == 0;) last++;
         bool is_gpu = *all.list[first].gpu != '\0';
-        if (last - first >= PW_REFIT_LEAST || (kind == PW_REFIT_CLOCKS && !is_gpu))
+        if (last - first >= PW_REFIT_LEAST || (kind != PW_REFIT_STACKS && !is_gpu))
             write_group(kind, all.list + first, last - first, file);
     }
-    write_others(pw_catalogue_table(catalogue, kind == PW_REFIT_CLOCKS ? "training-clocks" : "stack-factors"), &all, file);
+    write_others(pw_catalogue_table(catalogue, tables[kind]), &all, file);
     return PW_OK;
 }

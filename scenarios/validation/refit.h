@@ -17,12 +17,13 @@
 
 typedef enum pw_refit_kind {
     PW_REFIT_CLOCKS, /* sustained clock over reference clock, per architecture or GPU, and width of operands */
-    PW_REFIT_STACKS  /* factor on kernel and host time, per stack, at the clocks on file */
+    PW_REFIT_STACKS, /* factor on kernel and host time, per stack, at the clocks on file */
+    PW_REFIT_PACE    /* pace of arithmetic at the clocks that power gives, per architecture or GPU, and width of operands */
 } pw_refit_kind;
 
 enum { PW_REFIT_LEAST = 5 };
 
-/* Fits over the fit rows that ship and writes the catalogue's table (training-clocks.csv or stack-factors.csv): fitted
+/* Fits over the fit rows that ship and writes the catalogue's table (training-clocks.csv, stack-factors.csv or training-pace.csv): fitted
  * rows in order of name, then the rows of the present table that nothing was fitted for and that are not FITTED. */
 pw_status pw_refit_write(pw_refit_kind kind, const pw_catalogue *catalogue, const volatile int *interrupt, pw_file *file,
                          pw_arena *arena, pw_error *error);

@@ -33,7 +33,7 @@ static pw_status run(const pw_validation_context *context, const pw_training_row
     const pw_allocator *allocator = pw_allocator_default();
     const pw_catalogue *catalogue = context->catalogue;
     const pw_run_options options = {
-        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio};
+        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio, .pace = row->pace};
     if (row->convnet) {
         pw_convnet_result ran;
         PW_TRY(pw_convnet_run(allocator, catalogue, &row->cluster, row->convnet, &options, NULL, 0, arena, &ran, error));

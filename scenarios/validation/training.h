@@ -19,6 +19,7 @@ typedef struct pw_training_row {
     int64_t gpus, gpus_per_node;
     double flops_per_gpu;    /* of the model, in a step */
     double measured; /* s */
+    double pace;     /* of arithmetic at the clock that power gives; 0: on file (pw_run_options) */
 } pw_training_row;
 
 /* *runs false: prediction->why says why not. The context's suite must be prepared. */

@@ -70,7 +70,7 @@ pw_status training_key_make(const pw_training_row *row, double factor, double cl
     pw_cluster_desc cluster = row->cluster;
     cluster.name = ""; /* names of clusters and jobs are the row's id */
     *key = (training_key){0};
-    bool good = put(key, &factor, sizeof factor) && put(key, &clock_ratio, sizeof clock_ratio) &&
+    bool good = put(key, &factor, sizeof factor) && put(key, &clock_ratio, sizeof clock_ratio) && put(key, &row->pace, sizeof row->pace) &&
                 put_record(key, &pw_cluster_kind, &cluster);
     if (row->recommender) {
         pw_recommender_desc job = *row->recommender;
