@@ -2,11 +2,13 @@
 #include "models/workload/power_loop.h"
 #include "models/workload/power_dynamic.h"
 #include "models/workload/power_heat.h"
+#include "models/workload/power_node.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/math.h"
 #include "sim/random.h"
 
 enum {
@@ -47,7 +49,9 @@ struct pw_power_loop {
     pw_gpu_power *model;
     pw_gpu_limits limits;
     double temperature_C, cap_W, pace;
-    double average_s, sample_s, decision_s, margin;
+    double average_s, sample_s, node_sample_s, decision_s, margin;
+    power_node node;          /* the server around the GPUs */
+    double fan_W;             /* with cooling, of a node: the last program's */
     bool is_dynamic;          /* the last run */
     power_dynamic controller; /* of that run */
     uint32_t die_classes;
@@ -76,11 +80,12 @@ static pw_status read_controller(pw_power_loop *loop, const pw_catalogue *catalo
     loop->average_s = pw_table_number_of(table, (size_t)row, "average");
     loop->sample_s = pw_table_number_of(table, (size_t)row, "sample");
     loop->decision_s = pw_table_number_of(table, (size_t)row, "decision");
+    loop->node_sample_s = pw_table_number_of(table, (size_t)row, "node sample");
     loop->margin = pw_table_number_of(table, (size_t)row, "margin");
-    if (!(loop->average_s > 0 && loop->average_s <= 100 && loop->sample_s > 0 && loop->sample_s <= 100 && loop->decision_s > 0 &&
+    if (!(loop->average_s > 0 && loop->average_s <= 100 && loop->sample_s > 0 && loop->sample_s <= 100 && loop->node_sample_s > 0 && loop->decision_s > 0 &&
           loop->decision_s <= loop->average_s && loop->margin > 0 && loop->margin < 0.5))
         return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, (size_t)row), NULL,
-                       "average, decision and sample are times above 0 and up to 100 s, decision no more than average; margin is above 0 and below 0.5");
+                       "average, decision and samples are times above 0 and up to 100 s, decision no more than average; margin is above 0 and below 0.5");
     return PW_OK;
 }
 
@@ -176,6 +181,7 @@ pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue
     PW_TRY(pw_gpu_power_create(&loop->allocator, catalogue, pw_cluster_device(cluster)->name, &loop->model, error));
     *result = loop; /* from here on the caller destroys it */
     PW_TRY(read_controller(loop, catalogue, error));
+    PW_TRY(power_node_open(&loop->node, &loop->allocator, catalogue, cluster, error));
     PW_TRY(power_heat_create(&loop->allocator, cluster, arena, &loop->heat, error));
     PW_TRY(read_limits(loop, catalogue, desc, error));
     PW_TRY(make_dies(loop, seed, error));
@@ -184,6 +190,7 @@ pw_status pw_power_loop_create(const pw_allocator *allocator, const pw_catalogue
 
 void pw_power_loop_destroy(pw_power_loop *loop) {
     if (!loop) return;
+    power_node_close(&loop->node);
     pw_gpu_power_destroy(loop->model);
     power_heat_destroy(loop->heat);
 }
@@ -302,7 +309,7 @@ static pw_status warm_up(pw_power_loop *loop, const pw_executor *executor, doubl
             const group *of = group_at(loop, program, place);
             watts[place] = of ? mean_watts(loop, executor, of) : 0;
         }
-        PW_TRY(power_heat_settle(loop->heat, watts, die_C, NULL, error));
+        PW_TRY(power_heat_settle(loop->heat, watts, die_C, &loop->fan_W, error));
         for (uint32_t g = program * in_program; g < (program + 1) * in_program; g++) {
             group *of = &loop->groups[g];
             double sum = 0, count = 0;
@@ -388,6 +395,33 @@ static double add_bins(const pw_power_loop *loop, const group *of, const pw_gpu_
     return energy[bins];
 }
 
+/* Each GPU stands for its share of a node whose GPUs are all like it. energy: of the GPU until each bin; wall: [bins + 1], scratch. */
+static void node_windows(pw_power_loop *loop, pw_sim *sim, const double *energy, uint32_t bins, double bin_s, double span_s, double link_Bps,
+                         double gpus, double *wall, sample *samples) {
+    double full_W = pw_node_power_fans_W(loop->node.model);
+    double fan_speed = loop->heat && full_W > 0 ? fmin(1, pw_pow(loop->fan_W / full_W, 1.0 / 3)) : NAN; /* NaN: as heat goes */
+    wall[0] = 0;
+    for (uint32_t b = 0; b < bins; b++) {
+        double length = b + 1 < bins ? bin_s : span_s - b * bin_s;
+        wall[b + 1] = wall[b];
+        if (!(length > 0)) continue;
+        pw_node_watts watts = power_node_at(&loop->node, (energy[b + 1] - energy[b]) / length, link_Bps, fan_speed);
+        pw_node_energy_add(sim, &loop->node.energy, &watts, length, gpus / loop->node.gpus);
+        wall[b + 1] += watts.wall_W * length;
+    }
+    sample_windows(wall, bins, bin_s, span_s, loop->node_sample_s, gpus, samples);
+}
+
+static void take_nodes(const pw_power_loop *loop, pw_power_result *power, double rounds, double gpus) {
+    const pw_node_energy *e = &loop->node.energy;
+    double node_s = power->span_s * rounds * gpus / loop->node.gpus;
+    power->node_server = pw_node_power_server(loop->node.model);
+    power->node_mean_W = e->wall_J / node_s;
+    power->node_dc_W = (e->wall_J - e->supply_loss_J) / node_s;
+    power->node_sample_s = loop->node_sample_s;
+    power->wall_J = e->wall_J / rounds;
+}
+
 /* The same from the controller's own account. */
 static double take_dynamic(const pw_power_loop *loop, group *of, uint32_t class, uint32_t bins, double bin_s, double span_s, double gpus,
                            pw_gpu_watts *watts, double *all_W, double *energy) {
@@ -415,7 +449,10 @@ static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_si
     sample *samples = pw_arena_alloc(loop->results, ((size_t)classes * bins + 1) * sizeof *samples);
     double *energy = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *energy);
     double *all_W = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *all_W);
-    if (!samples || !energy || !all_W) return no_memory(error);
+    sample *node_samples = pw_arena_alloc(loop->results, ((size_t)classes * bins + 1) * sizeof *node_samples);
+    double *wall = pw_arena_alloc(loop->results, (bins + (size_t)1) * sizeof *wall);
+    if (!samples || !energy || !all_W || !node_samples || !wall) return no_memory(error);
+    loop->node.energy = (pw_node_energy){0};
     for (uint32_t c = 0; c < classes; c++) {
         const pw_rank_class *class = pw_executor_class(executor, c);
         group *of = &loop->groups[loop->job->clock_group_of_rank[class->representative]];
@@ -431,6 +468,9 @@ static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_si
                "%.17g J over time, %.17g J from all that was done, of a GPU of \"%s\"", joules, watts.total * effort.span_s,
                loop->job->programs[class->program].name);
         add_watts(&of->watts, &watts, class->multiplicity);
+        if (loop->node.model)
+            node_windows(loop, sim, energy, bins, bin_s, effort.span_s, effort.work.link_bytes / effort.span_s, class->multiplicity, wall,
+                         node_samples + (size_t)c * bins);
         sample_windows(energy, bins, bin_s, effort.span_s, loop->sample_s, class->multiplicity, samples + (size_t)c * bins);
         power->span_s = effort.span_s;
         power->energy_J += joules * class->multiplicity;
@@ -442,6 +482,11 @@ static pw_status measure(pw_power_loop *loop, const pw_executor *executor, pw_si
     power->energy_J /= rounds;
     power->p95_W = quantile(samples, (size_t)classes * bins, 0.95);
     power->peak_W = quantile(samples, (size_t)classes * bins, 1);
+    if (loop->node.model && power->span_s > 0) {
+        qsort(node_samples, (size_t)classes * bins, sizeof *node_samples, by_watts);
+        power->node_p95_W = quantile(node_samples, (size_t)classes * bins, 0.95);
+        take_nodes(loop, power, rounds, gpus);
+    }
     power->bins_W = all_W;
     power->bin_count = bins;
     power->bin_s = bin_s;

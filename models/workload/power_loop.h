@@ -36,6 +36,9 @@ typedef struct pw_power_result {
     double pace;                 /* of arithmetic at a clock (training-pace) */
     double reference_Hz, cap_W, temperature_C, hottest_C; /* temperatures: mean over GPUs; of the hottest group */
     const char *cooling;         /* row of cooling-devices that they come from; NULL: as said */
+    /* Nodes with all their parts, where the server's are on file (node_server NULL: not). At the wall; dc: behind the supplies. */
+    const char *node_server;
+    double node_mean_W, node_p95_W, node_dc_W, node_sample_s, wall_J;
     uint32_t by_reason[PW_CLOCK_REASON_COUNT]; /* GPUs */
     const pw_power_group *groups;
     uint32_t group_count, runs;

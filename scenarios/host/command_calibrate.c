@@ -44,7 +44,8 @@ static const pw_option options[] = {
     {'o', "output", "FILE", false, "write the table to FILE"}, PW_CALIBRATE_IMPORT_OPTIONS, PW_HELP_OPTION, {0}};
 const pw_command pw_command_calibrate = {
     "calibrate", "WHAT [FILE...]", "fit parameters that only whole training steps show; import logs of benchmarks",
-    "WHAT is clocks (the clock that a GPU sustains, per architecture or GPU and width of operands) or stacks (the factor\n"
+    "WHAT is clocks (the clock that a GPU sustains, per architecture or GPU and width of operands), pace (the same\n"
+    "beside the clock that power gives) or stacks (the factor\n"
     "of a software stack on kernel and host time) or intervals (how far published steps lie from predicted ones). Only fit rows of the shipped measurements take part; each row gives the\n"
     "value at which its prediction meets the measurement, and the table holds the median and quartiles, whole families\n"
     "weighing the same. Written over training-clocks.csv, stack-factors.csv or step-intervals.csv of the catalogue, they take effect.\n"

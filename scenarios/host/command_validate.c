@@ -116,5 +116,5 @@ static int run(pw_host *host, const pw_arguments *arguments) {
 
 const pw_command pw_command_validate = {
     "validate", "SUITE", "replays published measurements: predicted against measured, beside a trivial baseline",
-    "Suites: training, knobs, memory, batches, gemm, attention, collectives,\npower, power-nodes. Rows that cannot be simulated are listed with the reason.\n"
+    "Suites: training, knobs, memory, batches, gemm, attention, collectives,\npower, power-nodes, training-power. Rows that cannot be simulated are listed with the reason.\n"
     "SUITE may be targets: what the check rows should show (targets.csv), reached or missed.\n", options, 1, 1, run};

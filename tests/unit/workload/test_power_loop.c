@@ -195,6 +195,25 @@ PW_TEST(the_controller_folds) {
     PW_EXPECT_NEAR(unfolded.power->energy_J, folded.power->energy_J, 1e-6);
 }
 
+PW_TEST(a_node_draws_more_at_the_wall_than_its_gpus) {
+    pw_power_desc power = power_desc();
+    pw_train_result ran = run_with(job_of_8(), &power, "DGX H100", 1);
+    const pw_power_result *p = ran.power;
+    PW_EXPECT_TEXT(p->node_server, "DGX H100");
+    PW_EXPECT(p->node_dc_W > 8 * p->mean_W + 500 && p->node_mean_W > p->node_dc_W && p->node_p95_W >= p->node_mean_W * 0.99);
+    PW_EXPECT_NEAR(p->wall_J, p->node_mean_W * p->span_s, 1e-9); /* one node */
+}
+
+PW_TEST(pace_scales_arithmetic_at_one_clock_and_is_no_clock) {
+    pw_train_result slow, fast;
+    pw_error error = {0};
+    pw_power_desc power = power_desc();
+    must(try_run(job_of_8(), &power, "DGX A100 640GB", 1, &(pw_run_options){.pace = 0.9}, &slow, &error), &error);
+    must(try_run(job_of_8(), &power, "DGX A100 640GB", 1, &(pw_run_options){.pace = 1}, &fast, &error), &error);
+    PW_EXPECT(slow.step_s > 1.01 * fast.step_s && slow.step_s < 1.12 * fast.step_s);
+    PW_EXPECT(slow.power->clock_ratio >= fast.power->clock_ratio);
+}
+
 PW_TEST(limits_out_of_range_are_refused) {
     pw_power_desc power = power_desc();
     pw_train_result result;
