@@ -24,14 +24,14 @@ static pw_status vary(pw_machine *machine, const pw_catalogue *catalogue, const 
     return pw_variability_draw(v, seed, job->ranks, arena, &job->slowdown_of_rank, error);
 }
 
-/* Whether clocks come from power: as was said; without a word, where published steps have told the pace that goes with it. */
+/* Whether clocks come from power; the pace that goes with it is on file for what published steps have told of, else 1. */
 static bool governs(pw_machine *machine, const pw_run_options *options, const pw_catalogue *catalogue, pw_precision precision) {
     const char *source;
     if (options->plain || options->clock_ratio > 0) return false;
     if (machine->power_desc && machine->power_desc->model == PW_POWER_OFF) return false;
     double on_file = pw_training_pace(catalogue, pw_cluster_device(machine->cluster), precision, &source);
     machine->pace = options->pace > 0 ? options->pace : on_file > 0 ? on_file : 1;
-    return options->pace > 0 || machine->power_desc || on_file > 0;
+    return options->pace > 0 || options->power || machine->power_desc;
 }
 
 pw_status pw_machine_prepare(pw_machine *machine, const pw_allocator *allocator, const pw_catalogue *catalogue,

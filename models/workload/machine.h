@@ -17,6 +17,7 @@ typedef struct pw_run_options {
     bool messages;             /* and every message of a collective */
     bool plain;                /* kernels at the reference clock, without the stack's factor and variability: for tests of laws */
     double clock_ratio;        /* of every GPU to the reference clock; 0: the sustained clock of a training step */
+    bool power;                /* clocks come from power, though the cluster says nothing of it */
     double pace;               /* of arithmetic at the clock that power gives; 0: on file. Above 0 power sets the clock. */
     double kernel_time_factor; /* in place of the stack's; 0: the stack's */
     const volatile int *interrupt; /* not 0: the run ends with PW_INTERRUPTED; may be NULL */

@@ -11,7 +11,7 @@
 #include "scenarios/validation/validation.h"
 
 const pw_suite *const pw_suite_table[] = {&pw_suite_training, &pw_suite_knobs, &pw_suite_memory, &pw_suite_batches, &pw_suite_gemm, &pw_suite_attention, &pw_suite_collectives,
-                                         &pw_suite_power, &pw_suite_power_nodes, &pw_suite_training_power, NULL};
+                                         &pw_suite_power, &pw_suite_power_nodes, &pw_suite_training_power, &pw_suite_training_governed, NULL};
 
 bool pw_suite_has_label(const pw_suite *suite, const char *column) {
     for (const char *const *name = suite->labels; name && *name; name++)

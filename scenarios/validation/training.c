@@ -9,6 +9,7 @@ static pw_status prepare(pw_validation_context *context, pw_error *error) {
     training_state *state = pw_arena_alloc(context->arena, sizeof *state);
     if (!state) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "out of memory");
     context->state = state;
+    state->power = false;
     training_memo_start(&state->memo);
     PW_TRY(pw_layout_table(context, "software.csv", &state->software, error));
     PW_TRY(pw_layout_table(context, "convnet-software.csv", &state->convnet_software, error));
@@ -33,7 +34,8 @@ static pw_status run(const pw_validation_context *context, const pw_training_row
     const pw_allocator *allocator = pw_allocator_default();
     const pw_catalogue *catalogue = context->catalogue;
     const pw_run_options options = {
-        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio, .pace = row->pace};
+        .ignore_memory = true, .interrupt = context->interrupt, .kernel_time_factor = factor, .clock_ratio = clock_ratio, .pace = row->pace,
+        .power = ((const training_state *)context->state)->power};
     if (row->convnet) {
         pw_convnet_result ran;
         PW_TRY(pw_convnet_run(allocator, catalogue, &row->cluster, row->convnet, &options, NULL, 0, arena, &ran, error));
@@ -130,6 +132,26 @@ const pw_suite pw_suite_training = {
     .by = by,
     .baseline = "one MFU per GPU and precision, for convolutional networks and recommenders their own: the median over fit rows (every source weighing the same)",
     .prepare = prepare,
+    .predict = predict,
+    .interval = true,
+};
+
+static pw_status prepare_governed(pw_validation_context *context, pw_error *error) {
+    PW_TRY(prepare(context, error));
+    ((training_state *)context->state)->power = true;
+    return PW_OK;
+}
+
+const pw_suite pw_suite_training_governed = {
+    .name = "training-governed",
+    .text = "training steps with clocks from power and heat, predicted against published step times",
+    .unit = "s",
+    .file = "training-measured.csv",
+    .split = "split-training.csv",
+    .required = required,
+    .by = by,
+    .baseline = "one MFU per GPU and precision, for convolutional networks and recommenders their own: the median over fit rows (every source weighing the same)",
+    .prepare = prepare_governed,
     .predict = predict,
     .interval = true,
 };

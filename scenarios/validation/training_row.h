@@ -48,6 +48,7 @@ typedef struct training_state {
         double mfu;
     } *baseline;
     uint32_t baseline_count;
+    bool power; /* clocks come from power and heat */
 } training_state;
 
 /* What the steps of a description share. A step that finds that this version cannot run the row says why in the

@@ -142,6 +142,6 @@ pw_status pw_validation_write_json(const pw_validation *validation, pw_file *out
 pw_status pw_validation_write_csv(const pw_validation *validation, pw_file *out, pw_error *error);
 
 extern const pw_suite pw_suite_training, pw_suite_knobs, pw_suite_memory, pw_suite_batches, pw_suite_gemm, pw_suite_attention, pw_suite_collectives,
-    pw_suite_power, pw_suite_power_nodes, pw_suite_training_power;
+    pw_suite_power, pw_suite_power_nodes, pw_suite_training_power, pw_suite_training_governed;
 
 #endif
