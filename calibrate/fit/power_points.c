@@ -170,21 +170,10 @@ pw_status pw_fit_power_points_add_loops(const pw_catalogue *catalogue, const cha
     return status;
 }
 
-static double time_at(void *context, double clock_ratio) {
-    const pw_fit_power_point *p = context;
-    const pw_gpu_state state = {.clock_ratio = clock_ratio};
-    pw_kernel_cost cost;
-    return pw_gpu_kernel_cost(p->gpu, &p->kernel, &state, &cost, NULL) == PW_OK ? cost.total_s : NAN;
-}
-
 double pw_fit_power_loop_s(const pw_gpu_power *model, const pw_fit_power_point *point) {
-    pw_fit_power_point copy = *point; /* what the callback gets is not const */
     pw_kernel_cost cost;
     if (pw_gpu_kernel_cost(point->gpu, &point->kernel, NULL, &cost, NULL) != PW_OK) return NAN;
-    pw_gpu_load launch = {.work = {.busy_s = cost.total_s}, .span_s = cost.total_s, .time_of = time_at, .context = &copy};
-    pw_gpu_work_add_kernel(&launch.work, &point->kernel, &cost, 1);
-    const pw_gpu_limits own = {0};
-    return pw_kernel_loop_s(model, &launch, &own, pw_gpu_power_figures_of(model)->reference_C, &point->loop);
+    return pw_kernel_loop_mean_s(model, point->gpu, &point->kernel, &cost, &point->loop);
 }
 
 void pw_fit_power_points_free(pw_fit_power_points *points) {

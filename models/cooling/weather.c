@@ -195,20 +195,6 @@ pw_status pw_weather_load(const pw_allocator *allocator, const pw_catalogue *cat
     return status;
 }
 
-pw_status pw_weather_constant(const pw_allocator *allocator, pw_weather_point point, pw_weather **weather, pw_error *error) {
-    PW_TRY(create(allocator, "constant", weather, error));
-    pw_status status = weather_reserve(*weather, 1, error);
-    if (status != PW_OK) {
-        pw_weather_destroy(*weather);
-        *weather = NULL;
-        return status;
-    }
-    (*weather)->point[0] = point;
-    (*weather)->points = 1;
-    (*weather)->step_s = 3600;
-    return PW_OK;
-}
-
 void pw_weather_destroy(pw_weather *weather) {
     if (!weather) return;
     pw_free(weather->allocator, weather->point, weather->capacity * sizeof *weather->point);

@@ -24,8 +24,6 @@ typedef struct pw_weather pw_weather;
  * threads. */
 pw_status pw_weather_load(const pw_allocator *allocator, const pw_catalogue *catalogue, const char *name_or_path, pw_weather **weather,
                           pw_error *error);
-/* Weather that never changes. */
-pw_status pw_weather_constant(const pw_allocator *allocator, pw_weather_point point, pw_weather **weather, pw_error *error);
 void pw_weather_destroy(pw_weather *weather); /* NULL is fine */
 
 const char *pw_weather_name(const pw_weather *weather);

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NAME(NAME_, name, text) #name,
 const char *const pw_budget_policy_names[] = {PW_BUDGET_POLICY_MAP(NAME) NULL};
@@ -189,95 +188,3 @@ pw_status pw_budget_divide_row(const pw_allocator *allocator, pw_budget_policy p
     pw_free(allocator, sums, bytes);
     return status;
 }
-
-/* ---- controller ---- */
-
-struct pw_budget_controller {
-    pw_budget_controller_config config;
-    pw_allocator allocator;
-    pw_consumer *consumers;
-    double *caps, *wanted; /* in force; of the last division */
-    pw_event_id next;
-    bool stopped, divided;
-    uint64_t divisions;
-};
-
-static void divide(pw_budget_controller *c) {
-    const pw_budget_controller_config *config = &c->config;
-    pw_division division;
-    pw_error error = {0};
-    config->read(config->object, c->consumers);
-    if (pw_budget_divide(&c->allocator, config->policy, config->budget_W, c->consumers, config->count, c->wanted, &division, &error) != PW_OK) {
-        pw_sim_fail_with(config->sim, &error);
-        return;
-    }
-    c->divisions++;
-    double kept = 0;
-    bool near = c->divided;
-    for (uint32_t i = 0; i < config->count; i++) {
-        kept += c->caps[i];
-        near = near && fabs(c->wanted[i] - c->caps[i]) <= config->deadband * c->caps[i] && c->caps[i] >= c->consumers[i].least_W &&
-               c->caps[i] <= c->consumers[i].rated_W;
-    }
-    if (near && kept <= config->budget_W) return; /* the old caps still keep the budget */
-    memcpy(c->caps, c->wanted, config->count * sizeof *c->caps);
-    c->divided = true;
-    pw_budget_check(config->sim, config->budget_W, c->consumers, config->count, c->caps, &division);
-    config->set(config->object, c->caps, &division);
-}
-
-static void tick(pw_sim *sim, void *object, uint64_t argument) {
-    pw_budget_controller *c = object;
-    (void)argument;
-    c->next = (pw_event_id){0};
-    divide(c);
-    if (!c->stopped && c->config.period_s > 0) c->next = pw_event_after(sim, pw_sim_ticks(sim, c->config.period_s), tick, c, 0);
-}
-
-pw_status pw_budget_controller_create(const pw_budget_controller_config *config, pw_budget_controller **controller, pw_error *error) {
-    const pw_allocator *allocator = config->allocator ? config->allocator : pw_allocator_default();
-    *controller = NULL;
-    if (!(config->period_s >= 0) || !(config->deadband >= 0))
-        return pw_fail(error, PW_BAD_INPUT, NULL, 0, NULL, "a budget controller with a period of %g s and a dead band of %g", config->period_s,
-                       config->deadband);
-    pw_budget_controller *c = pw_alloc_zero(allocator, sizeof *c);
-    if (!c) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a budget controller");
-    c->config = *config;
-    c->allocator = *allocator;
-    c->consumers = pw_alloc_zero(allocator, (config->count + (size_t)1) * sizeof *c->consumers);
-    c->caps = pw_alloc_zero(allocator, (config->count + (size_t)1) * sizeof *c->caps);
-    c->wanted = pw_alloc_zero(allocator, (config->count + (size_t)1) * sizeof *c->wanted);
-    if (!c->consumers || !c->caps || !c->wanted) {
-        pw_budget_controller_destroy(c);
-        return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for a budget controller");
-    }
-    tick(config->sim, c, 0);
-    *controller = c;
-    return PW_OK;
-}
-
-void pw_budget_controller_destroy(pw_budget_controller *c) {
-    if (!c) return;
-    pw_budget_controller_stop(c);
-    size_t count = c->config.count + (size_t)1;
-    pw_allocator allocator = c->allocator;
-    pw_free(&allocator, c->consumers, count * sizeof *c->consumers);
-    pw_free(&allocator, c->caps, count * sizeof *c->caps);
-    pw_free(&allocator, c->wanted, count * sizeof *c->wanted);
-    pw_free(&allocator, c, sizeof *c);
-}
-
-void pw_budget_controller_cross(pw_budget_controller *c) { divide(c); }
-
-void pw_budget_controller_budget(pw_budget_controller *c, double budget_W) {
-    c->config.budget_W = budget_W;
-    divide(c);
-}
-
-void pw_budget_controller_stop(pw_budget_controller *c) {
-    c->stopped = true;
-    if (c->next.generation) pw_event_cancel(c->config.sim, c->next);
-    c->next = (pw_event_id){0};
-}
-
-uint64_t pw_budget_controller_divisions(const pw_budget_controller *c) { return c->divisions; }

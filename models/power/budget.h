@@ -60,26 +60,4 @@ pw_status pw_budget_divide_row(const pw_allocator *allocator, pw_budget_policy p
                                const pw_consumer *nodes, const uint32_t *rack_of, uint32_t count, double *rack_caps_W, double *caps_W,
                                pw_division *division, pw_error *error);
 
-/* A controller in a simulation: every period_s, and when told of a crossing, it reads what consumers want, divides and sets caps. It ends
- * with pw_budget_controller_stop, so that a run that is over can end. */
-typedef struct pw_budget_controller_config {
-    pw_sim *sim;
-    const pw_allocator *allocator;
-    pw_budget_policy policy;
-    double budget_W, period_s; /* period 0: only on crossings */
-    double deadband;           /* caps that change by less than this share stay as they are, while they keep the budget */
-    uint32_t count;
-    void (*read)(void *object, pw_consumer *consumers);      /* fills [count] */
-    void (*set)(void *object, const double *caps_W, const pw_division *division);
-    void *object;
-} pw_budget_controller_config;
-typedef struct pw_budget_controller pw_budget_controller;
-/* The first division is made at once. */
-pw_status pw_budget_controller_create(const pw_budget_controller_config *config, pw_budget_controller **controller, pw_error *error);
-void pw_budget_controller_destroy(pw_budget_controller *controller); /* NULL is fine; before the simulation goes */
-void pw_budget_controller_cross(pw_budget_controller *controller);    /* something changed: divide now */
-void pw_budget_controller_budget(pw_budget_controller *controller, double budget_W); /* from now on; divides */
-void pw_budget_controller_stop(pw_budget_controller *controller);
-uint64_t pw_budget_controller_divisions(const pw_budget_controller *controller); /* made so far */
-
 #endif

@@ -66,22 +66,3 @@ double pw_power_chain_limit_W(const pw_power_chain *chain) {
     }
     return limit_W;
 }
-
-void pw_chain_account_add(pw_chain_account *account, const pw_chain_flow *flow, double seconds) {
-    account->count = flow->count > account->count ? flow->count : account->count;
-    account->load_J += flow->load_W * seconds;
-    account->meter_J += flow->meter_W * seconds;
-    for (int i = 0; i < flow->count; i++) account->loss_J[i] += flow->loss_W[i] * seconds;
-    account->seconds += seconds;
-}
-
-double pw_chain_account_gap(const pw_chain_account *account) {
-    double rest = account->meter_J - account->load_J;
-    for (int i = 0; i < account->count; i++) rest -= account->loss_J[i];
-    return account->meter_J > 0 ? fabs(rest) / account->meter_J : fabs(rest);
-}
-
-void pw_chain_account_check(const pw_chain_account *account, pw_sim *sim) {
-    PW_LAW(sim, pw_chain_account_gap(account) <= 1e-9, "energy at the meter is that of the load and all losses",
-           "meter %.17g J, load %.17g J, relative gap %.3g", account->meter_J, account->load_J, pw_chain_account_gap(account));
-}

@@ -2,7 +2,7 @@
  *
  * Each stage has a rated output and loses constant + proportional x + square x^2 of it at load share x: what it needs without load, what
  * goes with current (switching), what goes with its square (copper). Input = output + loss, stage after stage, so what the meter reads is
- * the load plus all losses; pw_chain_account checks that law in energies.
+ * the load plus all losses.
  *
  *   pw_power_chain chain = {0};
  *   PW_TRY(pw_power_chain_add(catalogue, "busway", 1e6, &chain, error));                 // nearest to the load first
@@ -10,13 +10,12 @@
  *   PW_TRY(pw_power_chain_add(catalogue, "transformer-dry", 2.5e6, &chain, error));
  *   pw_chain_flow flow = pw_power_chain_flow(&chain, 600e3);                             // flow.meter_W, flow.loss_W[i]
  *
- * Power supplies of boxes come before it (supply.h). Plain values; some nanoseconds per stage. Units: W, J, s.
+ * Power supplies of boxes come before it (supply.h). Plain values; some nanoseconds per stage. Unit: W.
  */
 #ifndef PW_MODELS_POWER_CHAIN_H
 #define PW_MODELS_POWER_CHAIN_H
 
 #include "models/catalogue/catalogue.h"
-#include "sim/event.h"
 
 #define PW_TABLE_POWER_STAGES "power-stages"
 
@@ -49,16 +48,5 @@ pw_chain_flow pw_power_chain_flow(const pw_power_chain *chain, double load_W);
 double pw_power_chain_load_W(const pw_power_chain *chain, double meter_W);
 /* Highest load at which no stage is above its rated output. Infinite without stages. */
 double pw_power_chain_limit_W(const pw_power_chain *chain);
-
-/* Energies of a run, summed piece by piece between changes of load. */
-typedef struct pw_chain_account {
-    int count;
-    double load_J, meter_J, loss_J[PW_CHAIN_STAGES], seconds;
-} pw_chain_account;
-void pw_chain_account_add(pw_chain_account *account, const pw_chain_flow *flow, double seconds);
-/* |meter - load - losses| over meter; 0 before anything flowed. */
-double pw_chain_account_gap(const pw_chain_account *account);
-/* The law: that gap is below 1e-9, else the simulation ends. */
-void pw_chain_account_check(const pw_chain_account *account, pw_sim *sim);
 
 #endif

@@ -505,10 +505,6 @@ const pw_feed_entry *pw_feeds_log(const pw_feeds *p, uint32_t *count) {
 
 const pw_breaker *pw_feeds_breaker(const pw_feeds *p, uint32_t rack, int feed) { return breaker_of(p, rack, feed); }
 
-double pw_feeds_battery_state(const pw_feeds *p, int feed) {
-    return p->config.battery ? pw_battery_state(&p->batteries[feed], pw_sim_seconds(p->config.sim)) : NAN;
-}
-
 void pw_feeds_energy(pw_feeds *p, double *feeds_J, double *boxes_J, double *loss_J) {
     account(p);
     *feeds_J = p->feeds_J;

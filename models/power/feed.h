@@ -79,7 +79,6 @@ void pw_feeds_draw(pw_feeds *feeds, uint32_t box, double draw_W, double braked_W
 const pw_feed_entry *pw_feeds_log(const pw_feeds *feeds, uint32_t *count);
 double pw_feeds_feed_W(const pw_feeds *feeds, int feed);               /* drawn from it now */
 const pw_breaker *pw_feeds_breaker(const pw_feeds *feeds, uint32_t rack, int feed); /* NULL: none */
-double pw_feeds_battery_state(const pw_feeds *feeds, int feed);         /* 0 to 1; NaN: none */
 /* Energies until now: drawn from feeds, on the DC side of boxes, lost in supplies. */
 void pw_feeds_energy(pw_feeds *feeds, double *feeds_J, double *boxes_J, double *loss_J);
 

@@ -31,3 +31,25 @@ double pw_kernel_loop_s(const pw_gpu_power *model, const pw_gpu_load *launch, co
     if (at_once >= loop->timed) return free.span_s;
     return (at_once * free.span_s + (loop->timed - at_once) * held.span_s) / loop->timed;
 }
+
+typedef struct launched {
+    const pw_gpu *gpu;
+    const pw_kernel *kernel;
+    double otherwise_s; /* where the equations fail at a clock */
+} launched;
+
+static double time_at(void *context, double clock_ratio) {
+    const launched *l = context;
+    const pw_gpu_state state = {.clock_ratio = clock_ratio};
+    pw_kernel_cost cost;
+    return pw_gpu_kernel_cost(l->gpu, l->kernel, &state, &cost, NULL) == PW_OK ? cost.total_s : l->otherwise_s;
+}
+
+double pw_kernel_loop_mean_s(const pw_gpu_power *model, const pw_gpu *gpu, const pw_kernel *kernel, const pw_kernel_cost *cost,
+                             const pw_kernel_loop *loop) {
+    launched of = {gpu, kernel, cost->total_s};
+    pw_gpu_load launch = {.work = {.busy_s = cost->total_s}, .span_s = cost->total_s, .time_of = time_at, .context = &of};
+    pw_gpu_work_add_kernel(&launch.work, kernel, cost, 1);
+    const pw_gpu_limits own = {0};
+    return pw_kernel_loop_s(model, &launch, &own, pw_gpu_power_figures_of(model)->reference_C, loop);
+}

@@ -22,5 +22,9 @@ pw_status pw_kernel_loop_average(const pw_catalogue *catalogue, double *average_
 /* Seconds of a mean launch in the measured part, from rest at temperature_C. launch: one launch, its span_s at clock ratio 1. */
 double pw_kernel_loop_s(const pw_gpu_power *model, const pw_gpu_load *launch, const pw_gpu_limits *limits, double temperature_C,
                         const pw_kernel_loop *loop);
+/* The same for a kernel on a GPU within its own limits, at the model's reference temperature. cost: of the kernel at clock ratio 1, which
+ * stands in at clocks where the equations fail. */
+double pw_kernel_loop_mean_s(const pw_gpu_power *model, const pw_gpu *gpu, const pw_kernel *kernel, const pw_kernel_cost *cost,
+                             const pw_kernel_loop *loop);
 
 #endif

@@ -122,7 +122,6 @@ const char *pw_node_power_server(const pw_node_power *model) { return model->ser
 const char *pw_node_power_gpu(const pw_node_power *model) { return model->gpu; }
 int pw_node_power_gpus(const pw_node_power *model) { return model->gpus; }
 double pw_node_power_rated_W(const pw_node_power *model) { return model->rated_W; }
-const pw_supply_group *pw_node_power_supplies(const pw_node_power *model) { return model->own_supplies ? &model->supplies : NULL; }
 const pw_node_parameters *pw_node_power_parameters(const pw_node_power *model) { return &model->parameters; }
 const pw_node_part *pw_node_power_parts(const pw_node_power *model, int *count) {
     *count = model->parts;

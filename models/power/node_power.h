@@ -57,7 +57,6 @@ int pw_node_power_gpus(const pw_node_power *model);
 double pw_node_power_rated_W(const pw_node_power *model);        /* at the wall, as its maker says */
 double pw_node_power_fans_W(const pw_node_power *model);         /* at full speed; 0: no fans */
 const pw_node_part *pw_node_power_parts(const pw_node_power *model, int *count);
-const pw_supply_group *pw_node_power_supplies(const pw_node_power *model); /* NULL: they stand outside of the node */
 const pw_node_parameters *pw_node_power_parameters(const pw_node_power *model);
 
 #define PW_NODE_HOST_FEEDS (-1.0) /* pw_node_load.host: hosts that feed GPUs, as measured */

@@ -112,19 +112,6 @@ static pw_status begin(const pw_validation_context *context, uint32_t row, pw_pr
     return PW_OK;
 }
 
-typedef struct launched {
-    const pw_gpu *gpu;
-    const pw_kernel *kernel;
-    double otherwise_s; /* where the equations fail at a clock */
-} launched;
-
-static double time_at(void *context, double clock_ratio) {
-    const launched *l = context;
-    const pw_gpu_state state = {.clock_ratio = clock_ratio};
-    pw_kernel_cost cost;
-    return pw_gpu_kernel_cost(l->gpu, l->kernel, &state, &cost, NULL) == PW_OK ? cost.total_s : l->otherwise_s;
-}
-
 /* The mean of a launch in the loop of the row's stack; alone where no loop is on file. kind: "gemm" or "attention". */
 static pw_status in_loop(const pw_validation_context *context, uint32_t row, const char *kind, const known_gpu *known,
                          const pw_kernel *kernel, const pw_kernel_cost *cost, double *mean_s, pw_error *error) {
@@ -139,11 +126,7 @@ static pw_status in_loop(const pw_validation_context *context, uint32_t row, con
     snprintf(column, sizeof column, "%s_timed", kind);
     PW_TRY(pw_measured_number(&state->loops, (uint32_t)found, column, &loop.timed, error));
     if (!(loop.before > 0 && loop.timed > 0)) return PW_OK;
-    launched of = {known->gpu, kernel, cost->total_s};
-    pw_gpu_load launch = {.work = {.busy_s = cost->total_s}, .span_s = cost->total_s, .time_of = time_at, .context = &of};
-    pw_gpu_work_add_kernel(&launch.work, kernel, cost, 1);
-    const pw_gpu_limits own = {0};
-    *mean_s = pw_kernel_loop_s(known->power, &launch, &own, pw_gpu_power_figures_of(known->power)->reference_C, &loop);
+    *mean_s = pw_kernel_loop_mean_s(known->power, known->gpu, kernel, cost, &loop);
     return PW_OK;
 }
 

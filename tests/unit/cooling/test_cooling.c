@@ -190,6 +190,10 @@ PW_TEST(liquid_takes_its_share_and_follows_its_flow) {
     PW_EXPECT(resistance > 0.025 && resistance < 0.036); /* published: 0.027 to 0.035 K/W */
     PW_EXPECT_NEAR(s.coolant_out_C - facts.coolant_C, s.liquid_W / (4 * 2e-3 / 60 * 4.18e6), 1e-9);
     double hot = s.hottest_C;
+    pw_cooling_set_coolant(c, 0, facts.coolant_C + 5);
+    must(pw_cooling_settle(c, 0, 1, &error), &error);
+    PW_EXPECT_NEAR(pw_cooling_node(c, 0).hottest_C, hot + 5, 1e-9);
+    pw_cooling_set_coolant(c, 0, facts.coolant_C);
     pw_cooling_set_flow(c, 0, 0.3);
     must(pw_cooling_settle(c, 0, 1, &error), &error);
     PW_EXPECT(pw_cooling_node(c, 0).hottest_C > hot + 10);

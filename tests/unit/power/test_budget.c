@@ -104,47 +104,4 @@ PW_TEST(racks_keep_their_own_limits_within_a_row) {
     PW_EXPECT(d.caps_W <= 3000 * (1 + 1e-12));
 }
 
-/* Consumers whose wants change over time; the controller sees them each second. */
-typedef struct plant { pw_sim *sim; double drawn, caps[4]; int sets; } plant;
-static void read_plant(void *object, pw_consumer *consumers) {
-    plant *p = object;
-    double t = pw_sim_seconds(p->sim);
-    for (int i = 0; i < 4; i++) {
-        consumers[i] = four[i];
-        if (t >= 2.5 && i == 2) consumers[i].wants_W = 1000;
-    }
-}
-static void set_plant(void *object, const double *caps, const pw_division *division) {
-    plant *p = object;
-    (void)division;
-    p->sets++;
-    memcpy(p->caps, caps, sizeof p->caps);
-}
-static void stop_it(pw_sim *sim, void *object, uint64_t argument) {
-    (void)sim;
-    (void)argument;
-    pw_budget_controller_stop(object);
-}
-
-PW_TEST(a_controller_divides_every_so_often_until_it_is_stopped) {
-    plant p = {0};
-    pw_error error = {0};
-    pw_budget_controller *controller;
-    must(pw_sim_create(NULL, &p.sim, &error), &error);
-    pw_budget_controller_config config = {.sim = p.sim, .policy = PW_BUDGET_HIGHEST_FIRST, .budget_W = 2000, .period_s = 1, .deadband = 0.01, .count = 4,
-                                          .read = read_plant, .set = set_plant, .object = &p};
-    must(pw_budget_controller_create(&config, &controller, &error), &error);
-    PW_EXPECT_INT(p.sets, 1);
-    pw_event_at(p.sim, pw_sim_ticks(p.sim, 5.5), 0, stop_it, controller, 0);
-    PW_EXPECT(pw_sim_run(p.sim, PW_TIME_MAX) == PW_OK);
-    PW_EXPECT_INT(p.sets, 2);                          /* nothing new at 1 s and 2 s: within the dead band */
-    PW_EXPECT_NEAR(p.caps[2], 500, 1e-14);
-    PW_EXPECT_INT(pw_budget_controller_divisions(controller), 6);
-    PW_EXPECT_NEAR(pw_sim_seconds(p.sim), 5.5, 1e-12);
-    pw_budget_controller_budget(controller, 1600);
-    PW_EXPECT_NEAR(p.caps[2], 400, 1e-14);
-    pw_budget_controller_destroy(controller);
-    pw_sim_destroy(p.sim);
-}
-
 int main(int argc, char **argv) { return pw_run_tests(argc, argv); }
