@@ -1,5 +1,5 @@
 /* One fit per architecture of gpu-power-parameters: all its rows share what is fitted. Beside the measured rows there are a few
- * soft rows that say what is physically likely, (value / likely)^weight against 1; they decide only what the data leave open
+ * soft rows that say what is physically likely (gpu-power-likely), (value / likely)^weight against 1; they decide only what the data leave open
  * (static against active watts, say). Rows of capped throughput fix voltage, those of serving the energies. */
 #include <math.h>
 #include <stdio.h>
@@ -15,23 +15,21 @@
 static const double knee = 0.05;
 static const char source[] = "podwright-fit power: fit rows of tests/validation/data/power-measured.csv";
 
-/* Fitted values; static and active in shares of TDP, so that one guess serves all. */
+/* Fitted values, and with them the rows of gpu-power-likely; static and active in shares of TDP, so that one guess serves all. */
 enum { STATIC, ACTIVE, CHIP, ENERGY, EIGHT, HELD, SLOPE, FLOOR, OWN };
-enum { TASKS = 4, PARAMETERS = OWN + TASKS, LIKELY = 7, MODELS = 16, MOST_WEIGHT = 8 };
-static const double low[OWN] = {0.02, 0.01, 2e-12, 1e-13, 0.3, 0.93, 0.1, 0.35};
-static const double high[OWN] = {0.4, 0.4, 8e-11, 5e-11, 1.2, 1, 1.6, 0.95};
-static const double guess[OWN] = {0.15, 0.1, 1.5e-11, 1e-12, 0.5, 0.98, 0.85, 0.6};
-static const struct { /* what is likely, and its standard deviation in logarithms */
-    int which;
-    double value, deviation;
-} likely[LIKELY] = {{STATIC, 0.15, 0.3}, {ACTIVE, 0.12, 0.5}, {CHIP, 1.5e-11, 0.4}, {EIGHT, 0.5, 0.15}, {HELD, 0.98, 0.03}, {SLOPE, 0.85, 0.4}, {FLOOR, 0.7, 0.08}};
-/* Lower-order guesses where nothing is fitted: what 16 bits cost, the others cost by the share of peak that draws as much. */
-static const double tf32_to_16 = 2, fp4_to_8 = 0.5, vector_share = 0.5;
+enum { WIDE = OWN, SHARE, TF32, FOUR, VECTOR, BELIEFS }; /* rows that are no fitted values of their own */
+static const char *const belief_names[BELIEFS] = {"static", "active", "energy_chip", "energy", "energy_8", "held", "voltage_slope", "voltage_floor",
+                                                  "energy of fp32", "tensor share", "energy_tf32", "energy_4", "energy_vector"};
+enum { TASKS = 4, PARAMETERS = OWN + TASKS, MODELS = 16, MOST_WEIGHT = 8 };
+typedef struct belief {
+    double likely, deviation, least, most, first; /* NaN where empty */
+} belief;
 
 typedef struct study {
     const pw_device *base;
     pw_gpu_power_parameters start;      /* of the base row: what is not fitted */
     bool wide;                          /* the fitted energy is that of 32-bit flops */
+    const belief *beliefs;              /* [BELIEFS] */
     const pw_fit_power_point **points;
     size_t count;                       /* measured rows in `points` */
     struct {
@@ -56,9 +54,9 @@ static pw_gpu_power_parameters parameters_of(const study *s, const double *v) {
     double sixteen = s->wide ? energy * peak / d->peak_flops[PW_PRECISION_FP16] : energy;
     p.tensor_J[PW_PRECISION_FP16] = p.tensor_J[PW_PRECISION_BF16] = sixteen;
     p.tensor_J[PW_PRECISION_FP8] = v[EIGHT] * sixteen;
-    p.tensor_J[PW_PRECISION_FP4] = fp4_to_8 * v[EIGHT] * sixteen;
-    p.tensor_J[PW_PRECISION_TF32] = tf32_to_16 * sixteen;
-    p.vector_J = s->wide ? energy : vector_share * energy * peak / d->vector_flops;
+    p.tensor_J[PW_PRECISION_FP4] = s->beliefs[FOUR].likely * v[EIGHT] * sixteen;
+    p.tensor_J[PW_PRECISION_TF32] = s->beliefs[TF32].likely * sixteen;
+    p.vector_J = s->wide ? energy : s->beliefs[VECTOR].likely * energy * peak / d->vector_flops;
     p.tensor_J[PW_PRECISION_FP32] = p.vector_J;
     return p;
 }
@@ -89,12 +87,19 @@ static double predict_one(const study *s, const pw_fit_power_point *p, const dou
     return pw_power_point_predict(model_of(s, point.device), &point);
 }
 
+/* What is likely, as rows beside the measured ones, which are 1. They number up to OWN. */
+static size_t predict_likely(const study *s, const double *values, double *predicted) {
+    size_t count = 0;
+    for (int i = 0; i < OWN; i++)
+        if (s->beliefs[i].deviation > 0) predicted[count++] = pw_pow(values[i] / s->beliefs[i].likely, knee / s->beliefs[i].deviation);
+    return count;
+}
+
 static void predict(void *context, const double *values, double *predicted) {
     study *s = context;
     set_models(s, values, true);
     for (size_t i = 0; i < s->count; i++) predicted[i] = predict_one(s, s->points[i], values);
-    for (size_t i = 0; i < LIKELY; i++)
-        predicted[s->count + i] = pw_pow(values[likely[i].which] / likely[i].value, knee / likely[i].deviation);
+    predict_likely(s, values, predicted + s->count);
 }
 
 static bool fitted_task(const pw_catalogue *catalogue, const char *task) {
@@ -206,18 +211,18 @@ static pw_status fit_arch(study *s, const pw_catalogue *catalogue, const pw_fit_
     bool held[PARAMETERS] = {false}, eight = false, loaded = false; /* a GPU that waits says nothing of the energy of a flop */
     PW_TRY(gather(s, catalogue, all, error));
     if (!s->count) return pw_fail(error, PW_BAD_INPUT, NULL, 0, "the split has a fit row of each", "no fit row of architecture %s", s->base->arch);
-    double *measured = malloc((s->count + LIKELY) * sizeof *measured);
+    double *measured = malloc((s->count + OWN) * sizeof *measured);
     if (!measured) return pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the fit of power");
     for (size_t i = 0; i < OWN; i++) {
-        lows[i] = low[i];
-        highs[i] = high[i];
-        guesses[i] = guess[i];
+        const belief *b = &s->beliefs[s->wide && i == ENERGY ? WIDE : i];
+        lows[i] = b->least;
+        highs[i] = b->most;
+        guesses[i] = b->first;
     }
-    if (s->wide) guesses[ENERGY] = 2e-11;
     for (size_t t = 0; t < s->task_count; t++) {
-        lows[OWN + t] = 0.02;
-        highs[OWN + t] = 0.8;
-        guesses[OWN + t] = 0.3;
+        lows[OWN + t] = s->beliefs[SHARE].least;
+        highs[OWN + t] = s->beliefs[SHARE].most;
+        guesses[OWN + t] = s->beliefs[SHARE].first;
     }
     for (size_t i = 0; i < s->count; i++) {
         measured[i] = s->points[i]->measured;
@@ -226,8 +231,9 @@ static pw_status fit_arch(study *s, const pw_catalogue *catalogue, const pw_fit_
     }
     held[EIGHT] = !eight;
     held[ENERGY] = !loaded;
-    for (size_t i = 0; i < LIKELY; i++) measured[s->count + i] = 1;
-    pw_fit_problem problem = {.rows = s->count + LIKELY, .parameters = OWN + s->task_count, .low = lows, .high = highs, .guess = guesses,
+    size_t soft = predict_likely(s, guesses, measured + s->count);
+    for (size_t i = 0; i < soft; i++) measured[s->count + i] = 1;
+    pw_fit_problem problem = {.rows = s->count + soft, .parameters = OWN + s->task_count, .low = lows, .high = highs, .guess = guesses,
                               .held = held, .measured = measured, .predict = predict, .context = s, .knee = knee, .starts = 8};
     pw_status status = pw_fit_robust(&problem, result, error);
     free(measured);
@@ -251,8 +257,7 @@ static pw_status fit_table(const pw_catalogue *catalogue, const pw_fit_power_poi
             first = first && strcmp(other->arch, base->arch) != 0;
         }
         if (!first) continue;
-        const pw_fit_power_point **points = s->points;
-        *s = (study){.base = base, .points = points};
+        *s = (study){.base = base, .beliefs = s->beliefs, .points = s->points};
         char text[200];
         pw_fit_result result;
         PW_TRY(pw_gpu_power_parameters_choose(catalogue, base, &s->start, text, sizeof text, error));
@@ -269,8 +274,28 @@ static pw_status fit_table(const pw_catalogue *catalogue, const pw_fit_power_poi
     return pw_fit_rewrite(catalogue, PW_TABLE_ACTIVITIES, paths->folder, activities->cells, activities->count, error);
 }
 
+static pw_status read_beliefs(const pw_catalogue *catalogue, belief *beliefs, pw_error *error) {
+    const pw_table *table;
+    PW_TRY(pw_catalogue_need(catalogue, "gpu-power-likely", &table, error));
+    for (int i = 0; i < BELIEFS; i++) {
+        int found = pw_table_find_row(table, belief_names[i]);
+        if (found < 0) return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), 0, NULL, "there is no row \"%s\"", belief_names[i]);
+        size_t row = (size_t)found;
+        beliefs[i] = (belief){pw_table_number_of(table, row, "likely"), pw_table_number_of(table, row, "deviation"), pw_table_number_of(table, row, "least"),
+                              pw_table_number_of(table, row, "most"), pw_table_number_of(table, row, "first")};
+        const belief *b = &beliefs[i];
+        bool fitted = i <= SHARE, complete = fitted ? b->least > 0 && b->first >= b->least && b->most >= b->first : b->likely > 0;
+        if (!complete || (b->deviation > 0 && !(b->likely > 0)))
+            return pw_fail(error, PW_BAD_INPUT, pw_table_file(table), pw_table_line(table, row), "0 < least <= first <= most; deviation needs likely",
+                           "the row \"%s\" is incomplete", belief_names[i]);
+    }
+    return PW_OK;
+}
+
 pw_status pw_fit_power(const pw_catalogue *catalogue, const pw_fit_paths *paths, FILE *report, pw_error *error) {
     pw_fit_power_points points;
+    belief beliefs[BELIEFS];
+    PW_TRY(read_beliefs(catalogue, beliefs, error));
     PW_TRY(pw_fit_power_points_read(catalogue, paths->data, paths->split, &points, error));
     pw_status loops = pw_fit_power_points_add_loops(catalogue, paths->data, paths->split, paths->stack, &points, error);
     if (loops != PW_OK) {
@@ -278,7 +303,7 @@ pw_status pw_fit_power(const pw_catalogue *catalogue, const pw_fit_paths *paths,
         return loops;
     }
     cell_list *lists = calloc(2, sizeof *lists);
-    study s = {.points = malloc((MOST_WEIGHT * points.count + 1) * sizeof *s.points)};
+    study s = {.beliefs = beliefs, .points = malloc((MOST_WEIGHT * points.count + 1) * sizeof *s.points)};
     pw_status status = lists && s.points ? fit_table(catalogue, &points, paths, report, &lists[0], &lists[1], &s, error)
                                          : pw_fail(error, PW_NO_MEMORY, NULL, 0, NULL, "no memory for the fit of power");
     free(s.points);

@@ -37,13 +37,14 @@ static const pw_field fields[] = {
 /* A value that its governor does not read is an error, and so is a governor without its value. */
 static pw_status check(const void *description, const char *file, int line, pw_error *error) {
     const pw_power_desc *d = description;
-    const struct { const char *name; bool given; int governor; } values[] = {{"cap", !isnan(d->cap_W), PW_GOVERNOR_CAP},
-                                                                             {"clock", !isnan(d->clock_Hz), PW_GOVERNOR_FIXED},
-                                                                             {"profile", d->profile && *d->profile, PW_GOVERNOR_PROFILE}};
+    const struct { const char *name; bool given; int governor; const char *hint; } values[] = {
+        {"cap", !isnan(d->cap_W), PW_GOVERNOR_CAP, "set power.governor to \"cap\" too, or leave power.cap out"},
+        {"clock", !isnan(d->clock_Hz), PW_GOVERNOR_FIXED, "set power.governor to \"fixed\" too, or leave power.clock out"},
+        {"profile", d->profile && *d->profile, PW_GOVERNOR_PROFILE, "set power.governor to \"profile\" too, or leave power.profile out"}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         bool read = d->governor == values[i].governor;
         if (values[i].given && !read)
-            return pw_fail(error, PW_BAD_INPUT, file, line, "say which governor reads it", "power.%s is given, but governor is \"%s\"; it takes \"%s\"",
+            return pw_fail(error, PW_BAD_INPUT, file, line, values[i].hint, "power.%s is given, but governor is \"%s\"; it takes \"%s\"",
                            values[i].name, governor_names[d->governor], governor_names[values[i].governor]);
         if (!values[i].given && read)
             return pw_fail(error, PW_BAD_INPUT, file, line, NULL, "power.governor = \"%s\" needs power.%s", governor_names[d->governor],

@@ -42,6 +42,14 @@ pw_status pw_served_model_read(const pw_catalogue *catalogue, const char *name, 
     return PW_OK;
 }
 
+pw_status pw_served_request_read(const pw_catalogue *catalogue, const char *name, double *context, double *prompt, pw_error *error) {
+    const pw_table *table;
+    size_t row = 0;
+    PW_TRY(row_named(catalogue, PW_TABLE_SERVED_REQUESTS, name, &table, &row, error));
+    PW_TRY(pw_table_amount_of(table, row, "context", context, error));
+    return pw_table_amount_of(table, row, "prompt", prompt, error);
+}
+
 pw_status pw_decode_tiles_read(const pw_catalogue *catalogue, const char *arch, pw_decode_tiles *t, pw_error *error) {
     const pw_table *table;
     PW_TRY(pw_catalogue_need(catalogue, PW_TABLE_DECODE_TILES, &table, error));

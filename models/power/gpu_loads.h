@@ -17,6 +17,7 @@
 
 #include "models/power/gpu_power.h"
 
+#define PW_TABLE_SERVED_REQUESTS "served-requests"
 #define PW_TABLE_SERVED_MODELS "served-models"
 #define PW_TABLE_DECODE_TILES "gpu-decode-tiles"
 #define PW_TABLE_ACTIVITIES "gpu-activities"
@@ -36,6 +37,8 @@ typedef struct pw_decode_tiles { /* rows */
 
 /* PW_NOT_FOUND for an unknown model; file:line on a bad cell. */
 pw_status pw_served_model_read(const pw_catalogue *catalogue, const char *name, pw_served_model *model, pw_error *error);
+/* What a request looks like: mean tokens of its context, prompt tokens per output token. */
+pw_status pw_served_request_read(const pw_catalogue *catalogue, const char *name, double *context, double *prompt, pw_error *error);
 /* The row of the architecture, else that named "*". */
 pw_status pw_decode_tiles_read(const pw_catalogue *catalogue, const char *arch, pw_decode_tiles *tiles, pw_error *error);
 /* One decode step on one of `gpus` GPUs; busy_s is left 0. `context`: mean tokens in a cache; prompt: prompt tokens per output

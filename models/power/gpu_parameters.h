@@ -28,17 +28,19 @@
     X(held, "held", 0.8, 1, "power that the controller holds, to the cap")                                                \
     X(load_Hz, "load_clock", 1e8, 1e10, "highest clock with kernels on it")                                               \
     X(memory_Hz, "memory_clock", 1e8, 1e10, "the same with kernels that saturate the memory")                              \
+    X(memory_from, "memory_from", 0.01, 1, "share of the memory bandwidth from which they do")                             \
     X(min_Hz, "min_clock", 1e7, 1e10, "lowest clock")                                                                     \
     X(step_Hz, "clock_step", 1e6, 1e9, "between two clocks")                                                              \
     X(reference_C, "reference_temperature", 0, 100, "at which static holds")                                              \
     X(leakage_per_K, "leakage", 0, 0.1, "logarithm of static per kelvin")                                                 \
     X(sigma_still, "sigma_still", 0, 0.2, "die spread of idle and static")                                                \
-    X(sigma_dynamic, "sigma_dynamic", 0, 0.2, "die spread of what switches")
+    X(sigma_dynamic, "sigma_dynamic", 0, 0.2, "die spread of what switches")                                              \
+    X(slowdown, "slowdown", 0.05, 1, "what the hardware slowdown and the power brake leave of the boost clock")
 
 typedef struct pw_gpu_power_parameters {
     double idle_W;
     double static_W, active_W, tensor_J[PW_PRECISION_COUNT], vector_J, memory_J, chip_J, link_J;
-    double voltage_floor, voltage_slope, held, load_Hz, memory_Hz, min_Hz, step_Hz, reference_C, leakage_per_K, sigma_still, sigma_dynamic;
+    double voltage_floor, voltage_slope, held, load_Hz, memory_Hz, min_Hz, step_Hz, reference_C, leakage_per_K, sigma_still, sigma_dynamic, memory_from, slowdown;
 } pw_gpu_power_parameters;
 
 /* Row by row; file:line on a bad cell. idle_W is left alone. */

@@ -6,10 +6,6 @@
 
 #include "sim/math.h"
 
-/* Sequences of the chat task of ML.ENERGY: outputs of 600 to 900 tokens; where the cache's size limits the batch, 720 to 840
- * tokens a sequence. */
-const double pw_power_context = 800, pw_power_prompt = 0.5;
-
 static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 static pw_status leave(bool *known, char *why, size_t size, const char *format, const char *value) {
@@ -31,10 +27,11 @@ static pw_status make_serving(const pw_catalogue *catalogue, const pw_power_row 
     }
     PW_TRY(pw_decode_tiles_read(catalogue, point->device->arch, &tiles, error));
     if (!(row->throughput > 0 && row->batch > 0 && row->gpus >= 1)) return leave(known, why, size, "no throughput%s, batch or number of GPUs", "");
-    double span_s = row->batch / row->throughput;
+    double context, prompt, span_s = row->batch / row->throughput;
+    PW_TRY(pw_served_request_read(catalogue, "chat", &context, &prompt, error));
     point->quantity = PW_POWER_SERVING_W;
     point->load = (pw_gpu_load){.span_s = span_s};
-    point->load.work = pw_decode_work(&model, &tiles, row->batch, row->gpus, pw_power_context, pw_power_prompt, is(row->dtype, "fp8"));
+    point->load.work = pw_decode_work(&model, &tiles, row->batch, row->gpus, context, prompt, is(row->dtype, "fp8"));
     point->load.work.busy_s = span_s; /* steps are replayed as graphs; collectives and waits between them hold kernels too */
     return PW_OK;
 }

@@ -36,9 +36,6 @@ typedef struct pw_power_point {
     pw_gpu_load load; /* serving */
 } pw_power_point;
 
-/* Mean context of a served sequence and prompt tokens per output token where a source is silent. */
-extern const double pw_power_context, pw_power_prompt;
-
 /* *known false, with the reason in why[size]: a row that no point describes. Fails on bad tables alone. */
 pw_status pw_power_point_make(const pw_catalogue *catalogue, const pw_power_row *row, pw_power_point *point, bool *known,
                               char *why, size_t size, pw_error *error);

@@ -21,9 +21,6 @@ const uint32_t pw_clock_reason_bits[PW_CLOCK_REASON_COUNT] = {
 };
 const pw_gpu_die pw_gpu_die_nominal = {1, 1};
 
-static const double saturated = 0.65; /* share of the memory bandwidth from which the limit of memory-bound kernels holds */
-static const double half = 0.5; /* what the hardware slowdown leaves of the boost clock */
-
 struct pw_gpu_power {
     const pw_allocator *allocator;
     const pw_device *device;
@@ -181,7 +178,7 @@ pw_status pw_gpu_power_check_limits(const pw_gpu_power *model, const pw_gpu_limi
 /* What the limits other than power leave, and which of them binds. */
 static double ceiling_of(const pw_gpu_power *model, const pw_gpu_limits *limits, double temperature_C, pw_clock_reason *reason) {
     const pw_gpu_power_figures *g = &model->figures;
-    double ceiling = g->load_ratio;
+    double ceiling = g->load_ratio, slowdown = model->parameters.slowdown;
     *reason = PW_CLOCK_REASON_NONE;
 #define LIMIT(value, why)          \
     {                              \
@@ -197,12 +194,12 @@ static double ceiling_of(const pw_gpu_power *model, const pw_gpu_limits *limits,
         double slowdown_C = g->slowdown_C > g->max_operating_C ? g->slowdown_C : g->max_operating_C;
         if (temperature_C < slowdown_C) {
             double share = (temperature_C - g->max_operating_C) / (slowdown_C - g->max_operating_C);
-            LIMIT(g->boost_ratio * (1 - half * share), PW_CLOCK_REASON_SW_THERMAL)
+            LIMIT(g->boost_ratio * (1 - (1 - slowdown) * share), PW_CLOCK_REASON_SW_THERMAL)
         } else {
-            LIMIT(g->boost_ratio * half, PW_CLOCK_REASON_HW_THERMAL)
+            LIMIT(g->boost_ratio * slowdown, PW_CLOCK_REASON_HW_THERMAL)
         }
     }
-    if (limits->brake) LIMIT(g->boost_ratio * half, PW_CLOCK_REASON_HW_POWER_BRAKE)
+    if (limits->brake) LIMIT(g->boost_ratio * slowdown, PW_CLOCK_REASON_HW_POWER_BRAKE)
 #undef LIMIT
     return ceiling > g->min_ratio ? ceiling : g->min_ratio;
 }
@@ -247,8 +244,8 @@ pw_gpu_settled pw_gpu_power_settle(const pw_gpu_power *model, const pw_gpu_load 
     pw_gpu_settled result;
     double ceiling = ceiling_of(model, limits, temperature_C, &result.reason);
     double traffic = load->work.busy_s > 0 ? load->work.memory_bytes / load->work.busy_s / model->device->memory_Bps : 0;
-    if (traffic > saturated && ceiling > g->memory_ratio) ceiling = g->memory_ratio;
-    double allowed_W = (limits->cap_W > 0 ? limits->cap_W : g->tdp_W) * model->parameters.held;
+    if (traffic > model->parameters.memory_from && ceiling > g->memory_ratio) ceiling = g->memory_ratio;
+    double allowed_W = pw_gpu_power_allowed(model, limits);
     double steps = floor((ceiling - g->min_ratio) / g->step_ratio * (1 + 1e-12) + 1e-9);
     result.clock_ratio = g->min_ratio + steps * g->step_ratio;
     result.over_cap = false;

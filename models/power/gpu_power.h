@@ -70,7 +70,7 @@ typedef struct pw_gpu_power_figures {
     double tdp_W, cap_min_W, idle_W;
     double boost_ratio;          /* highest clock, to the reference clock */
     double load_ratio;           /* highest clock with kernels on it: 1 */
-    double memory_ratio;         /* the same with kernels that take over 65 % of the memory bandwidth */
+    double memory_ratio;         /* the same with kernels that saturate the memory (`memory_from` of its bandwidth) */
     double min_ratio, step_ratio;
     double reference_Hz;         /* clock ratio 1 */
     double reference_C;          /* temperature at which the static part was fitted */
@@ -112,7 +112,7 @@ typedef struct pw_gpu_limits {   /* all zero: the device's own */
     double cap_W;                /* 0: the TDP */
     double clock_ratio;          /* a fixed clock; 0: none. Rounded down to a step */
     pw_gpu_profile profile;
-    bool brake;                  /* the server's power brake: half the boost clock */
+    bool brake;                  /* the server's power brake: `slowdown` of the boost clock */
 } pw_gpu_limits;
 /* PW_BAD_INPUT on a cap below the device's least or above its TDP, a clock outside its range, or what is not finite. */
 pw_status pw_gpu_power_check_limits(const pw_gpu_power *model, const pw_gpu_limits *limits, pw_error *error);
@@ -144,8 +144,8 @@ typedef struct pw_gpu_settled {
  * device's controller keeps), below the fixed clock, the profile, the brake and the thermal limits. Power is the mean over the
  * time in which kernels are resident: a controller is faster than the pauses of a job (data loading, evaluation), so
  * measured jobs are throttled while their mean lies below the cap. Where gaps are shorter than its window, pass a load without
- * gaps (busy_s = span_s). `watts` are means over the whole span. Above max_operating the highest clock falls linearly, to half
- * the boost clock at slowdown. Time outside kernels (span_s - busy_s) does not stretch. Limits must have passed
+ * gaps (busy_s = span_s). `watts` are means over the whole span. Above max_operating the highest clock falls linearly, to `slowdown` of
+ * the boost clock at the slowdown temperature. Time outside kernels (span_s - busy_s) does not stretch. Limits must have passed
  * pw_gpu_power_check_limits. */
 pw_gpu_settled pw_gpu_power_settle(const pw_gpu_power *model, const pw_gpu_load *load, const pw_gpu_limits *limits,
                                    double temperature_C, pw_gpu_die die);

@@ -136,6 +136,9 @@ static int alike(const char *name, const char *unit) {
 }
 
 static const char *nearest_unit(const char *name) {
+    static const char *const spelled[][2] = {{"h", "hour"}, {"hr", "hour"}, {"d", "day"}, {"sec", "s"}, {"C", "degC"}};
+    for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++)
+        if (strcmp(name, spelled[i][0]) == 0) return spelled[i][1];
     const char *best = NULL;
     unsigned least = 0;
     for (const pw_unit_name *unit = pw_unit_names(); unit->name; unit++) {

@@ -45,6 +45,17 @@ static const char *money(double amount, char text[64]) {
     return text;
 }
 
+/* "1 January, 13 h": the hour that begins at `s` seconds; years have 365 days. */
+static const char *date(double s, char text[64]) {
+    static const struct { const char *name; int days; } months[] = {
+        {"January", 31}, {"February", 28}, {"March", 31}, {"April", 30}, {"May", 31}, {"June", 30},
+        {"July", 31}, {"August", 31}, {"September", 30}, {"October", 31}, {"November", 30}, {"December", 31}};
+    int hours = (int)fmod(floor(s / 3600), 365 * 24), day = hours / 24, month = 0;
+    while (day >= months[month].days) day -= months[month++].days;
+    snprintf(text, 64, "%d %s, %d h", day + 1, months[month].name, hours % 24);
+    return text;
+}
+
 /* ---- Head ---- */
 
 static void put_head(const pw_facility_desc *d, const pw_facility_result *r, pw_run_result *result) {
@@ -61,9 +72,9 @@ static void put_head(const pw_facility_desc *d, const pw_facility_result *r, pw_
 /* ---- One site ---- */
 
 static void put_energy(const pw_site_result *s, const pw_facility_result *r, pw_run_result *result) {
-    char a[64], b[64], c[64], d[64], e[64];
-    pw_result_answer(result, "energy", "%s at the meter, %s of IT; mean %s, peak %s at hour %.0f, least %s", energy(s->meter_J, a), energy(s->it_J, b),
-                     watts(s->meter_J / r->duration_s, c), watts(s->peak_W, d), floor(s->peak_s / 3600), watts(s->least_W, e));
+    char a[64], b[64], c[64], d[64], e[64], f[64];
+    pw_result_answer(result, "energy", "%s at the meter, %s of IT; mean %s, peak %s (%s), least %s", energy(s->meter_J, a), energy(s->it_J, b),
+                     watts(s->meter_J / r->duration_s, c), watts(s->peak_W, d), date(s->peak_s, f), watts(s->least_W, e));
     if (isnan(s->itue)) pw_result_answer(result, "PUE", "%.3f (ITUE and TUE not known: the nodes' fans and supplies are not told apart)", s->pue);
     else pw_result_answer(result, "PUE", "%.3f; ITUE %.3f, TUE %.3f", s->pue, s->itue, s->tue);
 }
@@ -132,6 +143,7 @@ static void put_cost(const pw_facility_desc *d, const pw_facility_result *r, uin
 
 static void put_tokens(const pw_facility_desc *d, const pw_facility_result *r, uint32_t index, pw_run_result *result) {
     const pw_site_result *s = &r->sites[index];
+    char a[64];
     double tokens = r->tokens_per_s * s->used_s;
     if (isnan(tokens)) return;
     double per_MW = tokens / (s->meter_J / 1e6), J_per_token = s->meter_J / tokens;
@@ -141,9 +153,9 @@ static void put_tokens(const pw_facility_desc *d, const pw_facility_result *r, u
     if (r->costs) {
         double cost = r->costs[index].per_million_tokens;
         pw_result_figure(result, "cost_per_million_tokens", cost, pw_currency_names[d->economics->currency]);
-        pw_result_answer(result, "tokens", "%.4g per s and MW at the meter, %.3g J each; a million costs %.3g %s, %.1f %% of it energy", per_MW, J_per_token, cost,
+        pw_result_answer(result, "tokens", "%s per s and MW at the meter, %.3g J each; a million costs %.3g %s, %.1f %% of it energy", pw_layout_rate(per_MW, a, sizeof a), J_per_token, cost,
                          pw_currency_names[d->economics->currency], 100 * r->costs[index].energy / r->costs[index].total);
-    } else pw_result_answer(result, "tokens", "%.4g per s and MW at the meter, %.3g J each", per_MW, J_per_token);
+    } else pw_result_answer(result, "tokens", "%s per s and MW at the meter, %.3g J each", pw_layout_rate(per_MW, a, sizeof a), J_per_token);
 }
 
 static void put_site_figures(const pw_facility_desc *d, const pw_facility_result *r, uint32_t index, pw_run_result *result) {

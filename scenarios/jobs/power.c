@@ -36,15 +36,20 @@ static void put_clocks(const pw_power_result *power, pw_run_result *result) {
     pw_result_word(result, "clock_reason", pw_clock_reason_names[most]);
 }
 
-static void put_nodes(const pw_power_result *power, pw_run_result *result) {
-    char a[64];
+static void put_nodes(const pw_power_result *power, const char *per, double count, pw_run_result *result) {
+    char a[64], b[64] = "";
     if (!power->node_server) return;
-    pw_result_answer(result, "node power", "%.0f W in the mean at the wall, p95 %.0f W over %g s, %.0f W behind the supplies; %s in all",
-                     power->node_mean_W, power->node_p95_W, power->node_sample_s, power->node_dc_W, energy_text(power->wall_J, a, sizeof a));
+    if (per) snprintf(b, sizeof b, ", %.4g J per %s", power->wall_J / count, per);
+    pw_result_answer(result, "node power", "%.0f W in the mean at the wall, p95 %.0f W over %g s, %.0f W behind the supplies; %s for all nodes%s",
+                     power->node_mean_W, power->node_p95_W, power->node_sample_s, power->node_dc_W, energy_text(power->wall_J, a, sizeof a), b);
     pw_result_figure(result, "node_power_mean", power->node_mean_W, "W");
     pw_result_figure(result, "node_power_p95", power->node_p95_W, "W");
     pw_result_figure(result, "node_power_dc", power->node_dc_W, "W");
     pw_result_figure(result, "wall_energy", power->wall_J, "J");
+    if (!per) return;
+    char name[64];
+    snprintf(name, sizeof name, "wall_energy_per_%s", per);
+    pw_result_figure(result, name, power->wall_J / count, "J");
 }
 
 /* Means over the groups of GPUs of one program. */
@@ -100,10 +105,10 @@ void pw_job_put_power(const pw_power_result *power, const char *per, double coun
     if (!power) return;
     result->gpu_power = (pw_power_shape){power->bins_W, power->bin_count, power->bin_s, power->span_s};
     if (per) snprintf(b, sizeof b, ", %.4g J per %s", power->energy_J / count, per);
-    pw_result_answer(result, "GPU power", "%.0f W in the mean, p95 %.0f W, peak %.0f W over %g ms; %s in all%s", power->mean_W, power->p95_W,
+    pw_result_answer(result, "GPU power", "%.0f W in the mean, p95 %.0f W, peak %.0f W over %g ms; %s for all GPUs%s", power->mean_W, power->p95_W,
                      power->peak_W, power->sample_s * 1e3, energy_text(power->energy_J, a, sizeof a), b);
     put_clocks(power, result);
-    put_nodes(power, result);
+    put_nodes(power, per, count, result);
     if (power->cooling) {
         pw_result_answer(result, "GPU temperature", "%.1f degC in the mean, hottest %.1f degC; cooled by \"%s\"", power->temperature_C, power->hottest_C, power->cooling);
         pw_result_figure(result, "gpu_temperature_mean", power->temperature_C, "degC");

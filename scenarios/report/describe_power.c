@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "models/power/gpu_power.h"
 #include "models/power/node_power.h"
 #include "scenarios/report/describe_internal.h"
 #include "scenarios/report/layout.h"
@@ -45,6 +46,15 @@ static double fan_speed_at(const pw_cluster *cluster, uint32_t index, const pw_c
     return speed;
 }
 
+/* NaN: not known. */
+static double gpu_idle_W(const pw_catalogue *catalogue, const pw_device *device) {
+    pw_gpu_power *model;
+    if (!isnan(device->idle_W) || pw_gpu_power_create(NULL, catalogue, device->name, &model, NULL) != PW_OK) return device->idle_W;
+    double idle_W = pw_gpu_power_figures_of(model)->idle_W;
+    pw_gpu_power_destroy(model);
+    return idle_W;
+}
+
 static budget budget_of(const pw_describe_report *r, uint32_t index) {
     pw_cluster_part part = pw_cluster_get_part(r->cluster, index);
     budget b = {.fan_speed = NAN};
@@ -60,13 +70,14 @@ static budget budget_of(const pw_describe_report *r, uint32_t index) {
     }
     double cap_W = r->cluster_desc->power ? r->cluster_desc->power->cap_W : NAN;
     double gpu_W = part.gpus_per_node * (cap_W < part.device->tdp_W ? cap_W : part.device->tdp_W);
-    b.known = isfinite(gpu_W);
-    if (!b.known) snprintf(b.why, sizeof b.why, "the rated power of %.100s is not known", part.device->name);
+    double idle_W = gpu_idle_W(r->catalogue, part.device);
+    b.known = isfinite(gpu_W) && isfinite(idle_W);
+    if (!b.known) snprintf(b.why, sizeof b.why, "the rated or idle power of %.100s is not known", part.device->name);
     b.rated_W = pw_node_power_rated_W(model);
     add_optics(r, &part, &b);
     for (int column = 0; b.known && column < COLUMNS; column++) {
         pw_node_load load = {.gpu_W = gpu_W, .host = PW_NODE_HOST_FEEDS, .optics_W = b.optics_W};
-        if (column == IDLE) load.gpu_W = part.gpus_per_node * (isnan(part.device->idle_W) ? 0.1 * part.device->tdp_W : part.device->idle_W), load.host = 0;
+        if (column == IDLE) load.gpu_W = part.gpus_per_node * idle_W, load.host = 0;
         if (column == ALL) load.host = load.scaleup = load.network = load.drives = 1;
         load.fan_speed = column == ALL ? 1 : fan_speed_at(r->cluster, index, &part, load.gpu_W);
         b.watts[column] = pw_node_power_at(model, &load);

@@ -92,6 +92,21 @@ static int column_width(const char *heading) {
     return width < 7 ? 7 : width;
 }
 
+/* Clocks stand in MHz and watts say so; names of other figures hold their unit themselves. */
+static const char *heading_of(const pw_figure *figure, char *text, size_t size) {
+    const char *unit = !figure->unit ? "" : strcmp(figure->unit, "Hz") == 0 ? "_MHz" : strcmp(figure->unit, "W") == 0 ? "_W" : "";
+    snprintf(text, size, "%s%s", figure->name, unit);
+    return text;
+}
+
+static void put_figure(const pw_figure *figure, pw_file *file) {
+    char text[64], heading[96];
+    int width = column_width(heading_of(figure, heading, sizeof heading));
+    if (figure->unit && strcmp(figure->unit, "Hz") == 0) snprintf(text, sizeof text, "%.0f", figure->value / 1e6);
+    else pw_layout_rate(figure->value, text, sizeof text);
+    pw_file_print(file, " %*s", width, text);
+}
+
 static void put_row(const pw_run_result *result, uint32_t index, int name_width, pw_file *file) {
     const pw_result_row *row = &result->rows[index];
     const double times[] = {row->compute_s, row->communication_s, row->idle_s, row->launch_wait_s};
@@ -99,8 +114,7 @@ static void put_row(const pw_run_result *result, uint32_t index, int name_width,
     char text[64];
     if (row->name) pw_file_print(file, "    %-*.*s", name_width, WIDEST_NAME, row->name);
     else pw_file_print(file, "    %*" PRIu32, name_width, index);
-    for (uint32_t i = 0; i < row->figure_count; i++)
-        pw_file_print(file, " %*s", column_width(row->figures[i].name), pw_layout_rate(row->figures[i].value, text, sizeof text));
+    for (uint32_t i = 0; i < row->figure_count; i++) put_figure(&row->figures[i], file);
     if (fullest(result)) pw_file_print(file, " %7.1f", row->memory_total / 1e9);
     for (int i = 0; i < 4 && !result->bare_rows; i++) pw_file_print(file, " %*s", widths[i], pw_layout_seconds(times[i], text, sizeof text));
     pw_file_text(file, "\n");
@@ -117,8 +131,11 @@ static void put_rows(const pw_run_result *result, pw_file *file) {
     }
     if (width > WIDEST_NAME) width = WIDEST_NAME;
     pw_file_print(file, first->name ? "\n    %-*s" : "\n    %*s", width, result->row_word);
-    for (uint32_t i = 0; i < first->figure_count; i++)
-        pw_file_print(file, " %*s", column_width(first->figures[i].name), first->figures[i].name);
+    for (uint32_t i = 0; i < first->figure_count; i++) {
+        char heading[96];
+        heading_of(&first->figures[i], heading, sizeof heading);
+        pw_file_print(file, " %*s", column_width(heading), heading);
+    }
     if (full) pw_file_print(file, " %7s", "GB/GPU");
     if (!result->bare_rows) pw_file_print(file, " %12s %14s %12s %12s", "compute", "communication", "idle", "launch wait");
     pw_file_text(file, "\n");
