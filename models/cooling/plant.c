@@ -11,6 +11,7 @@
 
 enum { ROUNDS = 12 };
 #define EVAPORATION_JPKG 2.45e6
+#define LEAST_SHARE 0.02 /* of design flow: what still moves where pumps or fans stand, by convection */
 
 struct pw_plant {
     const pw_allocator *allocator;
@@ -108,8 +109,8 @@ static void liquid_side(const pw_plant *plant, double heat_W, loop *l, pw_plant_
     const plant_row *row = &plant->row;
     double share = heat_W / plant->design_liquid_W, cdu = fmax(row->cdu_least, fmin(share, 1)) * plant->available[PW_PLANT_CDU_PUMPS];
     double flow = fmax(row->loop_least, fmin(share, 1)) * plant->available[PW_PLANT_LOOP_PUMPS];
-    cdu = fmax(cdu, 0.02);
-    flow = fmax(flow, 0.02);
+    cdu = fmax(cdu, LEAST_SHARE);
+    flow = fmax(flow, LEAST_SHARE);
     state->power_W[PW_PLANT_CDU_PUMPS] = row->cdu_pump * plant->design_liquid_W * cube(cdu);
     state->power_W[PW_PLANT_LOOP_PUMPS] = row->loop_pump * plant->design_liquid_W * cube(flow);
     double all = heat_W + state->power_W[PW_PLANT_CDU_PUMPS], rate = plant->design_liquid_W / row->loop_rise_K * flow;
@@ -126,7 +127,7 @@ static void liquid_side(const pw_plant *plant, double heat_W, loop *l, pw_plant_
 static double air_side(const pw_plant *plant, double heat_W, const pw_weather_point *weather, loop *l, pw_plant_state *state, double *water_kgps) {
     const plant_row *row = &plant->row;
     double share = heat_W / plant->design_air_W, flow = fmax(row->air_least, fmin(share, 1)) * plant->available[PW_PLANT_AIR_FANS];
-    flow = fmax(flow, 0.02);
+    flow = fmax(flow, LEAST_SHARE);
     state->power_W[PW_PLANT_AIR_FANS] = row->air_fan * plant->design_air_W * cube(flow);
     double all = heat_W + state->power_W[PW_PLANT_AIR_FANS], air_rate = plant->design_air_W / row->air_rise_K * flow;
     state->air_supply_C = plant->air_supply_C;
@@ -141,7 +142,7 @@ static double air_side(const pw_plant *plant, double heat_W, const pw_weather_po
     }
     double left = all - outside_W;
     double water = fmax(row->chilled_least, fmin(left / plant->design_air_W, 1)) * plant->available[PW_PLANT_CHILLED_PUMPS];
-    water = fmax(water, 0.02);
+    water = fmax(water, LEAST_SHARE);
     state->power_W[PW_PLANT_CHILLED_PUMPS] = left > 0 ? row->chilled_pump * plant->design_air_W * cube(water) : 0;
     l->heat_W = left > 0 ? left + state->power_W[PW_PLANT_CHILLED_PUMPS] : 0;
     l->need_C = plant->air_supply_C - row->coil_approach_K * left / plant->design_air_W / flow;
@@ -194,7 +195,7 @@ static void reject(const pw_plant *plant, loop *loops, int count, const pw_weath
         }
         if (condenser) heat += *chiller_W;
         double flow = fmax(row->condenser_least, fmin(heat / design_W, 1)) * plant->available[PW_PLANT_CONDENSER_PUMPS];
-        flow = fmax(flow, 0.02);
+        flow = fmax(flow, LEAST_SHARE);
         state->power_W[PW_PLANT_CONDENSER_PUMPS] = heat > 0 ? row->condenser_pump * design_W * cube(flow) : 0;
         heat += state->power_W[PW_PLANT_CONDENSER_PUMPS];
         tower = pw_tower_run(&plant->tower, heat, flow, target, plant->available[PW_PLANT_FANS], weather);

@@ -3,8 +3,6 @@
 
 #include "models/facility/site.h"
 
-#define JOULES_PER_KWH 3.6e6
-
 const char *const pw_facility_part_names[] = {
 #define NAME(NAME, name, group) name,
     PW_FACILITY_PART_MAP(NAME)
@@ -120,7 +118,7 @@ void facility_account_close(facility_account *account, pw_sim *sim, const facili
     r->itue = r->it_J / r->compute_J;
     r->tue = r->meter_J / r->compute_J;
     r->water_L = facility_sum_get(&account->water_L);
-    double it_kWh = r->it_J / JOULES_PER_KWH;
+    double it_kWh = r->it_J / PW_JOULES_PER_KWH;
     r->wue = r->water_L / it_kWh;
     r->wue_source = r->wue + desc->grid_water_L_per_kWh * r->pue;
     r->carbon_kg = facility_sum_get(&account->carbon_kg);

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SECONDS_PER_YEAR (365.0 * 86400)
-
 static double given_or(double value, double otherwise) { return isnan(value) ? otherwise : value; }
 
 /* "DGX H100 system price", "GB200 NVL72 rack price": the rows are called after the server. */
@@ -84,7 +82,7 @@ static void compare(const pw_facility_result *r, const pw_economics_desc *desc, 
 }
 
 void facility_site_cost(const pw_facility_result *r, const pw_economics_desc *desc, const pw_site_result *site, pw_site_cost *cost) {
-    double years = r->duration_s / SECONDS_PER_YEAR, hardware = r->capex_servers + r->capex_network;
+    double years = r->duration_s / PW_SECONDS_PER_YEAR, hardware = r->capex_servers + r->capex_network;
     *cost = (pw_site_cost){.servers = r->capex_servers / r->server_years.value * years,
                            .network = r->capex_network / r->server_years.value * years,
                            .facility = r->capex_facility / r->facility_years.value * years,

@@ -9,8 +9,6 @@
 #include "models/facility/demand.h"
 #include "models/facility/site.h"
 
-#define SECONDS_PER_YEAR (365.0 * 86400)
-
 typedef struct asked {
     const pw_allocator *allocator;
     const pw_catalogue *catalogue;
@@ -123,7 +121,7 @@ static pw_status run_site(asked *q, uint32_t index) {
                         .interrupt = q->interrupt};
     PW_TRY(simulate_site(q, site, where, &run, &r->sites[index]));
     pw_site_result *ran = &r->sites[index];
-    ran->embodied_kg = r->embodied_kg.value * r->nodes * r->duration_s / (r->server_years.value * SECONDS_PER_YEAR);
+    ran->embodied_kg = r->embodied_kg.value * r->nodes * r->duration_s / (r->server_years.value * PW_SECONDS_PER_YEAR);
     for (uint32_t h = 0; h < ran->hour_count; h++) {
         uint64_t bits;
         memcpy(&bits, &ran->hours[h].meter_J, sizeof bits);

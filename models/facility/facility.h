@@ -14,6 +14,9 @@
 
 #include "models/cooling/plant.h"
 #include "models/node/cluster.h"
+
+#define PW_JOULES_PER_KWH 3.6e6
+#define PW_SECONDS_PER_YEAR (365.0 * 86400)
 #include "sim/event.h"
 #include "sim/registry.h"
 

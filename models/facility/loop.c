@@ -8,7 +8,7 @@
 
 /* Power is a smooth curve of heat. CUT_K: of water temperature between two looks while it settles (a rise is some 10 K, so power is taken
  * at the mean of a change of some per cent). SAME: heats so close have one state. */
-static const double CUT_K = 0.3, SAME = 2e-3, YEAR_S = 365.0 * 86400;
+static const double CUT_K = 0.3, SAME = 2e-3;
 
 /* Which kinds of heat a row takes: asked of a plant of 1 W, as only a plant can say. */
 static pw_status read_facts(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_plant_desc *desc, pw_plant_facts *facts, pw_error *error) {
@@ -192,7 +192,7 @@ double facility_loop_time_to_s(const facility_loop *loop, double it_W, double ab
     double heat_W;
     const pw_thermal *network = network_of(loop, it_W, &heat_W);
     if (loop->above_K >= above_K) return 0;
-    return pw_thermal_time_to(network, &loop->above_K, &heat_W, &loop->excess_K, 0, above_K, YEAR_S);
+    return pw_thermal_time_to(network, &loop->above_K, &heat_W, &loop->excess_K, 0, above_K, PW_SECONDS_PER_YEAR);
 }
 
 pw_status facility_loop_would_hold(const facility_loop *loop, double it_W, double above_K, const pw_weather_point *weather, bool *holds, pw_error *error) {

@@ -7,8 +7,6 @@
 
 #include "models/facility/site.h"
 
-#define JOULES_PER_KWH 3.6e6
-
 enum { SERIES_DEMAND, SERIES_PRICE, SERIES_GRID, SERIES_COUNT };
 
 typedef struct site_sim {
@@ -34,8 +32,8 @@ static double utilization(const site_sim *s) { return s->idled ? 0 : s->value[SE
 /* What the parts drew from s->booked to now. */
 static pw_status draw(site_sim *s, double seconds, facility_state *state, pw_error *error) {
     const pw_site_desc *desc = s->run->desc;
-    *state = (facility_state){.utilization = utilization(s), .price_per_J = s->value[SERIES_PRICE] / JOULES_PER_KWH,
-                              .kg_per_J = s->value[SERIES_GRID] / JOULES_PER_KWH, .idle_it_W = it_W(s, 0), .idled = s->idled,
+    *state = (facility_state){.utilization = utilization(s), .price_per_J = s->value[SERIES_PRICE] / PW_JOULES_PER_KWH,
+                              .kg_per_J = s->value[SERIES_GRID] / PW_JOULES_PER_KWH, .idle_it_W = it_W(s, 0), .idled = s->idled,
                               .wet_C = NAN, .dry_C = NAN, .excess_K = NAN, .free_share = NAN};
     state->it_W = facility_it_at(s->run->it, state->utilization, state->W);
     if (!isnan(desc->pue)) {

@@ -9,8 +9,8 @@
 
 extern const pw_job_kind pw_job_facility;
 
-#define KWH 3.6e6
-#define MWH 3.6e9
+#define KWH PW_JOULES_PER_KWH
+#define MWH (1000 * PW_JOULES_PER_KWH)
 
 static const pw_site_desc *site_of(const pw_facility_desc *d, uint32_t index) { return ((const pw_one_of *)d->sites.items)[index].record; }
 
