@@ -274,6 +274,10 @@ static pw_status build(pw_plant *plant, const pw_catalogue *catalogue, const pw_
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "plant.liquid_supply: '%s' has no liquid for racks", row->name);
     if (isfinite(desc->air_supply_C) && row->air == AIR_NONE)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "plant.air_supply: '%s' has no air for racks", row->name);
+    if (isfinite(desc->liquid_supply_C) && liquid_W == 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "say capture, or leave it out", "plant.liquid_supply: no heat goes to liquid here");
+    if (isfinite(desc->air_supply_C) && air_W == 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "say capture, or leave it out", "plant.air_supply: no heat goes to air here");
     if (!desc->economiser && row->free == FREE_NONE && row->serves != SERVES_BOTH)
         return pw_fail(error, PW_BAD_INPUT, NULL, 0, "leave it out", "plant.economiser: '%s' has none to switch off", row->name);
     plant->economiser = desc->economiser;

@@ -11,7 +11,7 @@
 #include "sim/text.h"
 
 #define SEA_LEVEL_Pa 101325.0
-enum { MOST_POINTS = 1 << 22 };
+enum { MOST_POINTS = 1 << 22, NEW_YEAR = 101, LEAP_DAY = 229 };
 
 pw_status weather_reserve(pw_weather *weather, size_t points, pw_error *error) {
     if (pw_grow(weather->allocator, (void **)&weather->point, &weather->capacity, points, sizeof *weather->point))
@@ -21,8 +21,8 @@ pw_status weather_reserve(pw_weather *weather, size_t points, pw_error *error) {
 
 /* ---- CSV ---- */
 
-/* Seconds of "2025-01-01T00:00[:00][Z]" or with a space, counted from an arbitrary day (days from civil, proleptic Gregorian). */
-static bool read_time(const char *text, double *seconds) {
+/* Seconds of "2025-01-01T00:00[:00][Z]" or with a space, counted from an arbitrary day (days from civil, proleptic Gregorian); month_day: 101 to 1231. */
+static bool read_time(const char *text, double *seconds, int *month_day) {
     int y, mo, d, h = 0, mi = 0, s = 0, used = 0;
     if (sscanf(text, "%d-%d-%d%n", &y, &mo, &d, &used) != 3 || mo < 1 || mo > 12 || d < 1 || d > 31) return false;
     const char *rest = text + used;
@@ -37,6 +37,7 @@ static bool read_time(const char *text, double *seconds) {
         }
     }
     if (*rest && strcmp(rest, "Z")) return false;
+    *month_day = mo * 100 + d;
     y -= mo <= 2;
     long long era = (y >= 0 ? y : y - 399) / 400, yoe = y - era * 400, doy = (153 * (mo + (mo > 2 ? -3 : 9)) + 2) / 5 + d - 1;
     long long days = era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy;
@@ -71,12 +72,14 @@ static pw_status at_row(const pw_csv *csv, pw_status status, pw_error *error) {
     return status;
 }
 
-static pw_status read_point(const pw_csv *csv, const columns *c, double *time_s, pw_weather_point *point, pw_error *error) {
+/* month_day: as read_time, 0 with hours. */
+static pw_status read_point(const pw_csv *csv, const columns *c, double *time_s, int *month_day, pw_weather_point *point, pw_error *error) {
     double dry, value, pressure = SEA_LEVEL_Pa;
+    *month_day = 0;
     if (c->hour >= 0) {
         PW_TRY(pw_csv_number(csv, c->hour, time_s, error));
         *time_s *= 3600;
-    } else if (!read_time(pw_csv_text(csv, c->time), time_s))
+    } else if (!read_time(pw_csv_text(csv, c->time), time_s, month_day))
         return pw_csv_fail(csv, c->time, "write it as 2025-01-01T00:00", error, "'%s' is no time", pw_csv_text(csv, c->time));
     PW_TRY(pw_csv_number(csv, c->dry, &dry, error));
     if (c->pressure >= 0) PW_TRY(pw_csv_number_or(csv, c->pressure, SEA_LEVEL_Pa, &pressure, error));
@@ -91,6 +94,7 @@ static pw_status read_point(const pw_csv *csv, const columns *c, double *time_s,
 static pw_status read_csv(pw_weather *weather, pw_csv *csv, pw_error *error) {
     columns c;
     double first = 0, time_s;
+    size_t rows = 0; /* with those of 29 February, which the years of a simulation do not have */
     PW_TRY(find_columns(csv, &c, error));
     weather->step_s = 3600;
     for (bool row = true;;) {
@@ -98,12 +102,17 @@ static pw_status read_csv(pw_weather *weather, pw_csv *csv, pw_error *error) {
         if (!row) break;
         if (weather->points >= MOST_POINTS) return pw_csv_fail(csv, -1, NULL, error, "more than %d rows", MOST_POINTS);
         PW_TRY(weather_reserve(weather, weather->points + 1, error));
-        PW_TRY(read_point(csv, &c, &time_s, &weather->point[weather->points], error));
-        if (weather->points == 0) first = time_s;
-        if (weather->points == 1) weather->step_s = time_s - first;
-        if (!(weather->step_s > 0) || fabs(time_s - first - (double)weather->points * weather->step_s) > 1e-6 * weather->step_s)
+        int month_day;
+        PW_TRY(read_point(csv, &c, &time_s, &month_day, &weather->point[weather->points], error));
+        if (rows == 0) first = time_s;
+        if (rows == 0 && (c.hour >= 0 ? time_s != 0 : month_day != NEW_YEAR))
+            return pw_csv_fail(csv, c.hour >= 0 ? c.hour : c.time, "put the rows in the order of a year from 1 January", error,
+                               "weather begins on 1 January, as the simulation does");
+        if (rows == 1) weather->step_s = time_s - first;
+        if (!(weather->step_s > 0) || fabs(time_s - first - (double)rows * weather->step_s) > 1e-6 * weather->step_s)
             return pw_csv_fail(csv, c.hour >= 0 ? c.hour : c.time, "one row an hour, without gaps or repeats", error, "the steps are not equal");
-        weather->points++;
+        rows++;
+        if (month_day != LEAP_DAY) weather->points++;
     }
     if (weather->points == 0) return pw_fail(error, PW_BAD_INPUT, pw_csv_file(csv), 1, NULL, "weather without a row");
     return PW_OK;
@@ -123,13 +132,23 @@ static bool epw_field(const char *line, int index, double *value) {
 
 static pw_status read_epw(pw_weather *weather, const char *path, FILE *file, pw_error *error) {
     char line[4096];
+    double per_hour = 1;
     for (int number = 1; fgets(line, sizeof line, file); number++) {
-        double dry, humidity, pressure;
+        double month, day, dry, humidity, pressure;
         if (!strchr(line, '\n') && !feof(file)) return pw_fail(error, PW_BAD_INPUT, path, number, NULL, "the line is longer than %d bytes", (int)sizeof line);
         if (number == 1 && strncasecmp(line, "LOCATION,", 9)) return pw_fail(error, PW_BAD_INPUT, path, 1, NULL, "no EnergyPlus weather: the first line does not begin with LOCATION");
+        if (!strncasecmp(line, "DATA PERIODS,", 13) && (!epw_field(line, 2, &per_hour) || !(per_hour >= 1 && per_hour <= 60)))
+            return pw_fail(error, PW_BAD_INPUT, path, number, NULL, "field 3 must be records per hour");
         if (number <= 8 || line[strspn(line, " \r\n")] == '\0') continue;
+        if (!epw_field(line, 1, &month) || !epw_field(line, 2, &day))
+            return pw_fail(error, PW_BAD_INPUT, path, number, NULL, "fields 2 and 3 must be month and day");
+        int month_day = (int)month * 100 + (int)day;
+        if (weather->points == 0 && month_day != NEW_YEAR)
+            return pw_fail(error, PW_BAD_INPUT, path, number, "put the rows in the order of a year from 1 January", "weather begins on 1 January, as the simulation does");
+        if (month_day == LEAP_DAY) continue;
         if (!epw_field(line, 6, &dry) || !epw_field(line, 8, &humidity) || !epw_field(line, 9, &pressure))
             return pw_fail(error, PW_BAD_INPUT, path, number, NULL, "fields 7, 9 and 10 must be dry bulb, humidity and pressure");
+        if (dry > 99.8 || humidity > 998) return pw_fail(error, PW_BAD_INPUT, path, number, "fill the gap from its neighbours", "dry bulb or humidity is marked as missing");
         if (pressure > 999998) pressure = SEA_LEVEL_Pa; /* missing */
         PW_TRY(weather_reserve(weather, weather->points + 1, error));
         pw_status status = pw_weather_from_humidity(dry, humidity / 100, pressure, &weather->point[weather->points], error);
@@ -142,7 +161,7 @@ static pw_status read_epw(pw_weather *weather, const char *path, FILE *file, pw_
         }
         weather->points++;
     }
-    weather->step_s = 3600;
+    weather->step_s = 3600 / per_hour;
     if (weather->points == 0) return pw_fail(error, PW_BAD_INPUT, path, 0, NULL, "weather without a row");
     return PW_OK;
 }

@@ -2,7 +2,7 @@
  *
  * A file is CSV with a header, one row a step, equal steps: a column `hour` (hours from the start) or `time` (ISO 8601,
  * "2025-01-01T00:00"), `dry_bulb_C`, and `humidity_pct` or `wet_bulb_C` (or both); `pressure_Pa` may be there. Other columns are ignored.
- * A file named *.epw is read as EnergyPlus weather. Anything without a dot and a slash is a climate of climates.csv ("cool-marine"): a
+ * The first row is of 1 January (hour 0); rows of 29 February are left out, as years have 365 days. A file named *.epw is read as EnergyPlus weather. Anything without a dot and a slash is a climate of climates.csv ("cool-marine"): a
  * synthetic year of hours from a few monthly and daily figures (climate.c says how), the same on every machine. Weather beyond the
  * end begins anew, so that a year serves for any number of years.
  */

@@ -9,12 +9,14 @@
 /* Power is a smooth curve of heat. CUT_K: of water temperature between two looks while it settles (a rise is some 10 K, so power is taken
  * at the mean of a change of some per cent). SAME: heats so close have one state. */
 static const double CUT_K = 0.3, SAME = 2e-3;
+/* Air in which a plant that is large enough takes all heat. */
+static const double MILD_C = 10, MILD_HUMIDITY = 0.5;
 
 /* Which kinds of heat a row takes: asked of a plant of 1 W, as only a plant can say. */
 static pw_status read_facts(const pw_allocator *allocator, const pw_catalogue *catalogue, const pw_plant_desc *desc, pw_plant_facts *facts, pw_error *error) {
     pw_plant_desc small = *desc;
     pw_plant *plant;
-    small.design_W = NAN;
+    small.design_W = small.liquid_supply_C = small.air_supply_C = NAN;
     pw_status status = pw_plant_create(allocator, catalogue, &small, 0, 1, &plant, error);
     if (status == PW_UNSUPPORTED) status = pw_plant_create(allocator, catalogue, &small, 1, 0, &plant, error);
     if (status != PW_OK) return status;
@@ -76,6 +78,13 @@ static pw_status make_water(facility_loop *loop, pw_error *error) {
     pw_weather_point weather = pw_weather_at(loop->weather, 0);
     pw_plant_facts facts = pw_plant_get_facts(loop->plant);
     PW_TRY(plant_step(loop, loop->it_peak_W, &weather, &state, error));
+    if (isinf(state.excess_K)) { /* the first hour may be too hot for it; water's rise does not depend on weather */
+        PW_TRY(pw_weather_from_humidity(MILD_C, MILD_HUMIDITY, weather.pressure_Pa, &weather, error));
+        PW_TRY(plant_step(loop, loop->it_peak_W, &weather, &state, error));
+    }
+    if (isinf(state.excess_K))
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "a larger plant.design, or none: then it fits", "built for %.4g W, it never takes the %.4g W that the IT makes at utilization 1",
+                       facts.design_liquid_W + facts.design_air_W, loop->it_peak_W);
     loop->conductance_WpK = loop->it_peak_W / rise_of(loop, &state);
     loop->capacity_JpK = facts.mass_JpK;
     pw_thermal_network network = {.nodes = 1, .boundaries = 1, .heated = 1, .capacity_JpK = {loop->capacity_JpK}};
@@ -89,6 +98,8 @@ pw_status facility_loop_make(const pw_allocator *allocator, const pw_catalogue *
     double none[PW_FACILITY_PART_COUNT] = {0};
     *loop = (facility_loop){.plant = NULL, .looked_W = NAN};
     PW_TRY(find_capture(allocator, catalogue, cluster, site, where, &loop->capture, error));
+    if (!isnan(site->node_fans) && air->peak_W[PW_FACILITY_FANS] <= 0)
+        return pw_fail(error, PW_BAD_INPUT, NULL, 0, "say demand.fan_share, or leave it out", "%s.node_fans: nothing is known of the nodes' fans", where);
     PW_TRY(facility_it_with_liquid(catalogue, air, loop->capture, site->node_fans, it, error));
     loop->it_peak_W = facility_it_at(it, 1, none);
     PW_TRY(pw_weather_load(allocator, catalogue, path ? path : site->weather, &loop->weather, error));

@@ -77,8 +77,9 @@ static void enter(pw_feeds *p, uint32_t number, bool is_mode, const char *format
     vsnprintf(entry.what, sizeof entry.what, format, arguments);
     va_end(arguments);
     for (size_t i = p->log_count; i-- > 0 && p->log[i].at_s == entry.at_s;)
-        if (!strcmp(p->log[i].what, entry.what) && p->log[i].mode == entry.mode && p->log[i].capacity_W == entry.capacity_W) {
-            p->log[i].boxes++;
+        if (!strcmp(p->log[i].what, entry.what) && p->log[i].mode == entry.mode && p->log[i].capacity_W == entry.capacity_W && number >= p->log[i].first_box &&
+            number - p->log[i].first_box <= p->log[i].boxes) { /* of it already, or next to it */
+            p->log[i].boxes += number - p->log[i].first_box == p->log[i].boxes;
             return;
         }
     if (pw_grow(&p->allocator, (void **)&p->log, &p->log_capacity, p->log_count + 1, sizeof *p->log) != 0) {
@@ -354,6 +355,19 @@ static void take_mains(pw_feeds *p, int feed, bool away) {
 
 /* ---- events ---- */
 
+/* Whether another event still keeps the breaker open that `ended` gives back. */
+static bool stays_open(const pw_feeds *p, const pw_feed_event *ended, uint32_t rack) {
+    pw_time now = pw_sim_now(p->config.sim);
+    for (uint32_t i = 0; i < p->event_count; i++) {
+        const pw_feed_event *e = &p->events[i];
+        if (e == ended || e->part != PW_PART_BREAKER || e->index != ended->index) continue;
+        if (rack < rack_of(p, e->first_box) || rack > rack_of(p, e->first_box + e->boxes - 1)) continue;
+        bool is_over = !isinf(e->lasts_s) && now >= pw_sim_ticks(p->config.sim, e->at_s + e->lasts_s);
+        if (now >= pw_sim_ticks(p->config.sim, e->at_s) && !is_over) return true;
+    }
+    return false;
+}
+
 static void take(pw_feeds *p, const pw_feed_event *e, bool away) {
     size_t entries = p->log_count;
     account(p);
@@ -367,7 +381,7 @@ static void take(pw_feeds *p, const pw_feed_event *e, bool away) {
         if (e->part == PW_PART_BREAKER) {
             pw_error error = {0};
             if (away && !breaker->open) pw_breaker_open(breaker, pw_sim_seconds(p->config.sim));
-            else if (!away && breaker->open && pw_breaker_close(breaker, pw_sim_seconds(p->config.sim), &error) != PW_OK) {
+            else if (!away && breaker->open && !stays_open(p, e, rack_of(p, i)) && pw_breaker_close(breaker, pw_sim_seconds(p->config.sim), &error) != PW_OK) {
                 pw_sim_fail_with(p->config.sim, &error);
                 return;
             }

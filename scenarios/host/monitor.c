@@ -103,6 +103,18 @@ pw_status pw_monitor_explain(const pw_monitor *m, pw_status status, pw_error *er
 
 static const char *watts(double value, char text[64]) { return pw_unit_format(value, PW_UNIT_WATTS, text, 64); }
 
+/* What nobody reports would never raise an alarm, and look safe. */
+static pw_status check_alarms(const pw_monitor *m, const pw_scenario *scenario, pw_error *error) {
+    const pw_one_of *items = scenario->desc.alarms.items;
+    for (uint32_t i = 0; i < scenario->desc.alarms.count; i++) {
+        const pw_alarm_desc *d = items[i].record;
+        if (!pw_alarms_count(m->alarms, i).heard)
+            return pw_fail(error, PW_UNSUPPORTED, NULL, 0, "--metrics-csv FILE shows what there is", "alarm \"%.40s\": nobody reports %s of a %s here", d->name,
+                           pw_metric_columns[d->metric], pw_metric_of_names[d->of]);
+    }
+    return PW_OK;
+}
+
 static void put_alarms(const pw_monitor *m, const pw_scenario *scenario, pw_run_result *result) {
     const pw_one_of *items = scenario->desc.alarms.items;
     char name[160];
@@ -250,6 +262,7 @@ pw_status pw_monitor_take(pw_monitor *m, pw_host *host, const pw_scenario *scena
         return pw_fail(error, PW_UNSUPPORTED, NULL, 0, kind->draws_power ? "training reports power with power = o.power {} in the cluster, clocks and temperatures with mode = \"dynamic\""
                                                                          : "leave --metrics-csv, --openmetrics, meter and alarms out",
                        "a job of the kind o.%s reports no clocks, watts or temperatures here", kind->kind->name);
+    if (m->alarms) PW_TRY(check_alarms(m, scenario, error));
     if (m->metrics) pw_metrics_set_model(m->metrics, result->device ? result->device->name : NULL);
     if (scenario->desc.meter) PW_TRY(put_meter(m, scenario, kind, call, result, error));
     if (m->alarms) put_alarms(m, scenario, result);

@@ -184,6 +184,7 @@ static void on_level(void *object, pw_track track, pw_name quantity, pw_time tim
         const pw_alarm_desc *d = desc_of(a, i);
         if (d->metric != metric || d->of != (int)e->of) continue;
         watch *w = &e->watches[i];
+        a->counts[i].heard = true;
         ripen(a, e, i, time, before);
         if (!is_beyond(d, now)) {
             clear(a, e, i, time, now, true);

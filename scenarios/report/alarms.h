@@ -43,6 +43,7 @@ typedef struct pw_alarm_count {
     double first_s;        /* NaN: never */
     const char *first;     /* entity; "" */
     double seconds;        /* it was raised, summed over entities */
+    bool heard;            /* a value of such an entity */
     double worst;          /* value farthest beyond the threshold while raised; NaN */
 } pw_alarm_count;
 pw_alarm_count pw_alarms_count(const pw_alarms *alarms, uint32_t alarm); /* number in the list, from 0 */

@@ -94,7 +94,7 @@ PW_TEST(files_are_read_with_hours_or_times) {
     PW_EXPECT_INT(pw_weather_points(weather), 3);
     PW_EXPECT(fabs(pw_weather_at(weather, 0).wet_C - 13.8) < 0.1);
     pw_weather_destroy(weather);
-    must(load_text("b.csv", "# a comment\ntime,wet_bulb_C,dry_bulb_C,pressure_Pa\n2024-02-28T23:30,10,15,99000\n2024-02-29T00:00,9,14,99000\n2024-02-29 00:30,8,12,\n", &weather, &error), &error);
+    must(load_text("b.csv", "# a comment\ntime,wet_bulb_C,dry_bulb_C,pressure_Pa\n2024-01-01T23:30,10,15,99000\n2024-01-02T00:00,9,14,99000\n2024-01-02 00:30,8,12,\n", &weather, &error), &error);
     PW_EXPECT(pw_weather_step_s(weather) == 1800);
     PW_EXPECT(pw_weather_at(weather, 2).pressure_Pa == 101325);
     pw_weather_destroy(weather);
@@ -105,6 +105,26 @@ PW_TEST(files_are_read_with_hours_or_times) {
     PW_EXPECT_NEAR(pw_weather_at(weather, 0).dry_C, 5, 0);
     PW_EXPECT_NEAR(pw_weather_at(weather, 0).humidity, 0.81, 1e-15);
     PW_EXPECT(pw_weather_at(weather, 1).pressure_Pa == 101325);
+    pw_weather_destroy(weather);
+}
+
+PW_TEST(a_year_has_365_days_and_steps_as_the_file_says) {
+    char text[4096] = "time,dry_bulb_C,humidity_pct\n";
+    pw_weather *weather;
+    pw_error error = {0};
+    const int days[] = {31, 29, 1};
+    for (int month = 0; month < 3; month++)
+        for (int day = 1; day <= days[month]; day++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "2024-%02d-%02d,%d,50\n", month + 1, day, month == 2 ? 30 : 20);
+    must(load_text("leap.csv", text, &weather, &error), &error);
+    PW_EXPECT_INT(pw_weather_points(weather), 60);
+    PW_EXPECT_NEAR(pw_weather_at(weather, 59).dry_C, 30, 0);
+    pw_weather_destroy(weather);
+    must(load_text("half.epw", "LOCATION,x\n2\n3\n4\n5\n6\n7\nDATA PERIODS,1,2,Data\n2000,1,1,1,30,?9,5,2,81,99000\n2000,2,29,1,60,?9,6,2,81,99000\n2000,3,1,1,60,?9,7,2,81,99000\n",
+                   &weather, &error), &error);
+    PW_EXPECT_INT(pw_weather_points(weather), 2);
+    PW_EXPECT_NEAR(pw_weather_step_s(weather), 1800, 0);
+    PW_EXPECT_NEAR(pw_weather_at(weather, 1).dry_C, 7, 0);
     pw_weather_destroy(weather);
 }
 
@@ -126,6 +146,11 @@ PW_TEST(bad_files_say_where) {
     expect_error("6.csv", "time,dry_bulb_C,humidity_pct\nyesterday,20,50\n", 2, "no time");
     expect_error("7.csv", "hour,dry_bulb_C,humidity_pct\n", 1, "without a row");
     expect_error("8.epw", "hour,dry_bulb_C,humidity_pct\n", 1, "LOCATION");
+    expect_error("10.csv", "hour,dry_bulb_C,humidity_pct\n5,20,50\n6,21,50\n", 2, "1 January");
+    expect_error("11.csv", "time,dry_bulb_C,humidity_pct\n2025-07-01T00:00,20,50\n", 2, "1 January");
+    expect_error("12.epw", "LOCATION,\n2\n3\n4\n5\n6\n7\nDATA PERIODS,1,1\n1999,7,1,1,0,?9,20,10,50,101325\n", 9, "1 January");
+    expect_error("13.epw", "LOCATION,\n2\n3\n4\n5\n6\n7\nDATA PERIODS,1,1\n1999,1,1,1,0,?9,99.9,10,50,101325\n", 9, "missing");
+    expect_error("14.epw", "LOCATION,\n2\n3\n4\n5\n6\n7\nDATA PERIODS,1,0\n", 8, "records per hour");
     expect_error("9.epw", "LOCATION,\n2\n3\n4\n5\n6\n7\n8\n1999,1,1\n", 9, "fields 7, 9 and 10");
     pw_weather *weather;
     pw_error error = {0};

@@ -153,6 +153,29 @@ PW_TEST(the_other_breaker_trips_when_it_carries_all) {
     end(&r);
 }
 
+PW_TEST(what_two_events_take_away_is_back_after_both) {
+    const pw_feed_part parts[] = {PW_PART_FEED, PW_PART_SUPPLY, PW_PART_BREAKER};
+    for (size_t i = 0; i < 3; i++) {
+        rig r = {0};
+        uint32_t count;
+        pw_error error = {0};
+        pw_feed_config config = dgx(&r, 4);
+        must(pw_breaker_make(catalogue(), "standard", 60000, &r.breaker, &error), &error);
+        config.breaker = &r.breaker;
+        config.boxes_per_rack = 4;
+        const pw_feed_event events[] = {{.at_s = 1, .lasts_s = 10, .part = parts[i], .first_box = 1, .boxes = 1},
+                                        {.at_s = 1, .lasts_s = 3, .part = parts[i], .first_box = 1, .boxes = 1}};
+        must(pw_feeds_create(&config, events, 2, &r.feeds, &error), &error);
+        PW_EXPECT(pw_sim_run(r.sim, pw_sim_ticks(r.sim, 6)) == PW_OK);
+        PW_EXPECT(pw_feeds_box(r.feeds, 1).capacity_W < 6 * 3300 - 1);
+        const pw_feed_entry *log = pw_feeds_log(r.feeds, &count);
+        PW_EXPECT(count > 0 && log[0].first_box == 1 && log[0].boxes == 1); /* one box, said twice */
+        PW_EXPECT(pw_sim_run(r.sim, PW_TIME_MAX) == PW_OK);
+        PW_EXPECT_NEAR(pw_feeds_box(r.feeds, 1).capacity_W, 6 * 3300, 1e-12);
+        end(&r);
+    }
+}
+
 PW_TEST(caps_keep_the_other_breaker_closed) {
     rig r = {0};
     pw_error error = {0};
