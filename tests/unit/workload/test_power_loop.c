@@ -1,7 +1,7 @@
 /* Clocks from power: the steady state is a fixed point, and power is what the counted work says. */
 #include <math.h>
 
-include "models/workload/clock.h"
+#include "models/workload/clock.h"
 #include "models/workload/power_loop.h"
 #include "tests/unit/workload/runs.h"
 
