@@ -62,7 +62,7 @@ PW_TEST(a_steady_load_draws_what_the_power_model_settles_at) {
     g.work.link_bytes = 2 * p->link * d->scaleup_Bps;
     g.work.busy_s = p->busy;
     double at_C = pw_gpu_power_settle(power, &g, &(pw_gpu_limits){0}, r.hottest_C, pw_gpu_die_nominal).watts.total;
-    PW_EXPECT_NEAR(r.gpu_peak_W, at_C, 1e-3); /* under a cap a step of the clock lies between */
+    PW_EXPECT_NEAR(r.gpu_peak_W, at_C, 2e-4);
     PW_EXPECT(r.gpu_J / r.site.end_s < 16 * at_C * (1 + 1e-9) && r.gpu_J / r.site.end_s > 0.95 * 16 * at_C);
     PW_EXPECT_NEAR(r.site_J, r.gpu_J + r.fan_J + r.rest_J + r.loss_J, 1e-9);
     PW_EXPECT(r.peak_W >= r.mean_W && r.mean_W >= r.least_W);
@@ -132,7 +132,8 @@ PW_TEST(a_file_of_changes_is_the_load_it_describes) {
 }
 
 PW_TEST(dies_differ_and_the_mean_stays) {
-    const pw_one_of phases[] = {phase_of("idle", 60)};
+    const pw_one_of phases[] = {phase_of("training", 60)};
+    ((pw_load_phase_desc *)(uintptr_t)phases[0].record)->tensor *= 0.5; /* below the cap, which would make all dies draw the same */
     pw_one_of load = {&pw_load_kind, load_of(phases, 1)};
     pw_load_trace_desc desc = trace_of(&load, 300);
     pw_load_trace_result with = run_on(32, &desc, 1, NULL);

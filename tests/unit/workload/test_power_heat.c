@@ -54,7 +54,7 @@ PW_TEST(temperatures_are_those_of_the_watts) {
         PW_EXPECT(of[0].program == of[1].program);
         for (uint32_t gpu = 0; gpu < 8; gpu++) pw_cooling_set_gpu(cooling, gpu, of[gpu % 2].watts.total, NAN);
         must(pw_cooling_settle(cooling, 0, 1, &error), &error);
-        for (uint32_t seat = 0; seat < 2; seat++) PW_EXPECT(fabs(pw_cooling_die_C(cooling)[seat] - of[seat].temperature_C) < 0.1);
+        for (uint32_t seat = 0; seat < 2; seat++) PW_EXPECT(fabs(pw_cooling_die_C(cooling)[seat] - of[seat].temperature_C) < 0.02);
         PW_EXPECT(of[1].temperature_C > of[0].temperature_C + 2);
         PW_EXPECT(of[1].watts.leakage > of[0].watts.leakage);
     }
